@@ -47,11 +47,11 @@ class Column(NamedTuple):
     cell: str | Callable[[Any], Any]
     """The field of an item, or a function of it."""
     kind: ColumnKind = ColumnKind.WORD
-    in_place: bool = False
+    keeps_order: bool = False
     """Whether a terminal shows the columns in the order of the command, not of their kinds."""
-    whole: bool = False
+    is_uncut: bool = False
     """Whether the cells are never shortened."""
-    stored: bool = False
+    is_stored_text: bool = False
     """Whether the cells are stored text, which must not be mistaken for memd's own words."""
 
     def of(self, item: Any) -> str:
@@ -62,7 +62,7 @@ class Column(NamedTuple):
 
 def text_column(head: str, cell: str | Callable[[Any], Any], *, in_place: bool = False) -> Column:
     """Return the column of texts, which gets the remaining width."""
-    return Column(head, cell, ColumnKind.TEXT, in_place, stored=True)
+    return Column(head, cell, ColumnKind.TEXT, in_place, is_stored_text=True)
 
 
 def id_column(head: str = "ID", cell: str | Callable[[Any], Any] = "id") -> Column:
@@ -76,7 +76,7 @@ def word_column(
 
     *stored* marks names that users or programs chose.
     """
-    return Column(head, cell, whole=whole, stored=stored)
+    return Column(head, cell, is_uncut=whole, is_stored_text=stored)
 
 
 def time_column(head: str, cell: str | Callable[[Any], Any]) -> Column:
@@ -157,12 +157,12 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     from memd.view.cells import cut, pad
 
     order = list(range(len(columns)))
-    if not any(column.in_place for column in columns):
+    if not any(column.keeps_order for column in columns):
         order.sort(key=lambda place: columns[place].kind.value)
     columns = [columns[place] for place in order]
     lines = [[row[place] for place in order] for row in rows]
     widths = _widths(columns, [[column.head for column in columns], *lines])
-    is_marked = columns[0].stored
+    is_marked = columns[0].is_stored_text
 
     def line(row: Sequence[str]) -> str:
         cells = (pad(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
@@ -183,13 +183,15 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[in
     if not texts:
         return needs
     available = (
-        console.width() - len(_GAP) * (len(columns) - 1) - len(console.BAR) * columns[0].stored
+        console.width()
+        - len(_GAP) * (len(columns) - 1)
+        - len(console.BAR) * columns[0].is_stored_text
     )
     minimum = min(TEXT_CELLS_MIN, needs[texts[0]])
     if available - sum(needs) + needs[texts[0]] < minimum:
         needs = [
             min(need, WORD_CELLS_MAX)
-            if column.kind is ColumnKind.WORD and not column.whole
+            if column.kind is ColumnKind.WORD and not column.is_uncut
             else need
             for need, column in zip(needs, columns, strict=True)
         ]

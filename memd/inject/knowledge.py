@@ -140,7 +140,7 @@ class Knowledge:
     ) -> tuple[KnowledgeItem, ...]:
         """Return at most *limit* facts that fit *query* or share a word with it, best first."""
         candidates = await self.org.find_candidates(caller, query)
-        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
+        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.newest)}
         ranking = await self._rank_facts(query, facts)
         relevant, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
         matches = [item for item in ranking.items if item in relevant or item.key in by_words]
@@ -149,7 +149,7 @@ class Knowledge:
     async def _select_facts(
         self, query: str, candidates: FactCandidates
     ) -> tuple[KnowledgeItem, ...]:
-        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
+        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.newest)}
         ranking = await self._rank_facts(query, facts)
         return (await self._to_items(facts, ranking.relevant))[: self.facts_max]
 

@@ -66,7 +66,7 @@ class ProviderIdentity(NamedTuple):
 
     name: str
     model: str | None = None
-    where: Callable[[], str | None] = lambda: None
+    location: Callable[[], str | None] = lambda: None
 
 
 class ModelLimits(NamedTuple):
@@ -180,7 +180,7 @@ class LanguageModel:
         return LlmStatus(
             provider=self.identity.name,
             model=self.identity.model,
-            where=self.identity.where(),
+            where=self.identity.location(),
             available=why_not is None,
             why_not=why_not,
             retry_at=None if why_not is None else from_us(until_us),

@@ -56,7 +56,7 @@ class CandidateRows(NamedTuple):
     """Facts that may fit a question: those that share words with it, then the newest others."""
 
     by_words: list[FactRow]
-    others: list[FactRow]
+    newest: list[FactRow]
 
 
 def find_candidates(

@@ -55,7 +55,7 @@ class FactCandidates(NamedTuple):
     """Facts that may fit a question: those that share words with it, and the newest others."""
 
     by_words: tuple[OrgFact, ...] = ()
-    others: tuple[OrgFact, ...] = ()
+    newest: tuple[OrgFact, ...] = ()
 
 
 GraphWalk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
@@ -254,7 +254,7 @@ class Org:
             by_words = await self._interleave(by_words, walked_ids, categories, FACTS_OFFERED_MAX)
         known_ids = {fact.id for fact in by_words}
         others = tuple(
-            fact_reader.to_fact(row) for row in rows.others if row.fact_id not in known_ids
+            fact_reader.to_fact(row) for row in rows.newest if row.fact_id not in known_ids
         )
         return FactCandidates(
             await self.past.filter_current(by_words), await self.past.filter_current(others)

@@ -68,7 +68,7 @@ def select_content(
     selection = select(candidates, request, reordered=config.diversity_penalty_enabled)
     rows = applicable_preferences(conn, scopes[0], request)
     entries = choose(
-        selection.items, rows, config, budget=request.token_budget, most=selection.most
+        selection.items, rows, config, budget=request.token_budget, most=selection.count_max
     )
     keys = [item.measured.candidate.memory_key for item in entries.items]
     return AnswerContent(entries, read_rows(conn, keys), candidates, selection)
@@ -102,7 +102,7 @@ def applicable_preferences(
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    agent_key, now_us = scope.shown.agent_key, scope.shown.now_us
+    agent_key, now_us = scope.result_filter.agent_key, scope.result_filter.now_us
     active_id = None if scope.active is None else scope.active.project_id
     rows = [
         row
@@ -221,7 +221,7 @@ def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> Rec
             for chunk in chunks
         ),
         gate=candidates.gate,
-        cut=selection.all_cut(entries.items) if request.why else (),
+        cut=selection.all_excluded(entries.items) if request.why else (),
         degraded=candidates.degraded,
     )
 

@@ -113,7 +113,7 @@ def sparse_keys(conn: Reading, target: SearchTarget, words: Sequence[str], rows:
     limit = scope.first_limit * rows
     while True:
         hits = fulltext.search(conn, match, limit)
-        matching = memories.filter_keys(conn, scope.indexed, hits)
+        matching = memories.filter_keys(conn, scope.index_filter, hits)
         if len(matching) >= rows or len(hits) < limit:
             return matching[:rows]
         limit *= REFETCH_FACTOR
@@ -155,7 +155,7 @@ async def dense_search(
     if listed is not None:
         results = [await db.read(_among, vector, listed)]
     elif not is_exact:
-        agent_key = scope.shown.agent_key
+        agent_key = scope.result_filter.agent_key
         within = [vectors.partitions(agent_key, scope.parts, shard) for shard in shards]
         scans = (db.scan(vectors.search, vector, each, limit) for each in within)
         results = await asyncio.gather(*scans)
@@ -182,7 +182,7 @@ def matching_dense(
         if fetched is None:
             complete.append(keys)
             continue
-        matching = memories.filter_keys(conn, target.scope.indexed, keys)
+        matching = memories.filter_keys(conn, target.scope.index_filter, keys)
         if len(matching) < rows and len(keys) >= fetched:
             return None
         complete.append(matching[:rows])
@@ -192,7 +192,7 @@ def matching_dense(
 def _scan_matching(
     conn: Reading, scope: SearchScope, vector: bytes, shard: int
 ) -> list[vectors.DenseMatch]:
-    keys = memories.find_keys(conn, scope.searched, -1)
+    keys = memories.find_keys(conn, scope.search_filter, -1)
     return _among(conn, vector, [key for key in keys if vectors.shard(key) == shard])
 
 
@@ -225,7 +225,7 @@ def rank_candidates(
     """
     asked, vector, mode = query.question, query.vector, query.mode
     by_scope = [
-        candidate_rows.read_candidates(conn, scope.indexed, scope_keys)
+        candidate_rows.read_candidates(conn, scope.index_filter, scope_keys)
         for scope, scope_keys in zip(scopes, keys, strict=True)
     ]
     if (excluded_key := query.excluded_key) is not None:
@@ -237,8 +237,8 @@ def rank_candidates(
         weights = query.tuned.weights_for(tokens=bool(nearness.maxsims))
     stem = fulltext.stemmer(conn)
     measured = measure(asked, candidates, nearness, query.statistics, stem, len(by_scope[0]))
-    project_id = scopes[0].shown.active_project_id
-    request_us = scopes[0].shown.now_us if asked.is_request else None
+    project_id = scopes[0].result_filter.active_project_id
+    request_us = scopes[0].result_filter.now_us if asked.is_request else None
     items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)
     if asked.plans and mode is SearchMode.HYBRID:
         items, chance = put_plans_first(items, asked.plans), 1.0
@@ -315,7 +315,7 @@ def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) 
     ]
     if scope.include_hidden or not hidden:
         return list(items)
-    summaries = candidate_rows.find_summaries(conn, scope.shown, hidden)
+    summaries = candidate_rows.find_summaries(conn, scope.result_filter, hidden)
     replaced = {each.memory_key for each in summaries.values()} if scope.shows_sources else set()
     shown: dict[int, Ranked] = {}
     for item in items:

@@ -240,14 +240,14 @@ def parse_search(
     resolved = scopes(conn)
     if not resolved:
         return None
-    agent_keys = [scope.shown.agent_key for scope in resolved]
+    agent_keys = [scope.result_filter.agent_key for scope in resolved]
     speakers = names.find_speakers(conn, agent_keys, name_candidates(text))
     model_key = None if fingerprint is None else vectors.live_model(conn, fingerprint.text)
     stem = fulltext.stemmer(conn)
-    times = find_periods(text, resolved[0].shown.now_us) or event_periods(
+    times = find_periods(text, resolved[0].result_filter.now_us) or event_periods(
         conn, resolved, text, stem
     )
-    asked = question(text, speakers, stem, times, resolved[0].shown.now_us)
+    asked = question(text, speakers, stem, times, resolved[0].result_filter.now_us)
     if asks_for_last_session(text):
         asked = replace(asked, last_digests=list_last_digests(conn, resolved[0]))
     if asked.asks_planned:

@@ -218,7 +218,7 @@ class Recall:
         of_category = MemoryFilter(categories=categories)
         where = RecallFilter(of_category, self.clock.now_us(), include_passing=True)
         scopes = await self.db.read(caller_scopes, caller, where, also_shared=False)
-        return await self.db.read(memories.count, scopes[0].shown) if scopes else 0
+        return await self.db.read(memories.count, scopes[0].result_filter) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
@@ -275,7 +275,7 @@ class Recall:
         if reranks:
             items, candidates = await rerank(self.scorer, request.query, items, candidates)
         entries = answer.choose(
-            items, prefers, self.config, budget=request.token_budget, most=selection.most
+            items, prefers, self.config, budget=request.token_budget, most=selection.count_max
         )
         keys = [item.measured.candidate.memory_key for item in entries.items]
         by_key = await self.db.read(answer.read_rows, keys)
@@ -309,7 +309,9 @@ class Recall:
 def _list_newest(conn: Reading, scopes: ScopeResolver, limit: int) -> list[StoredMemory]:
     """Return the newest rows of all scopes, newest first, then by id."""
     matching = [
-        row for scope in scopes(conn) for row in memories.list_page(conn, scope.shown, limit)
+        row
+        for scope in scopes(conn)
+        for row in memories.list_page(conn, scope.result_filter, limit)
     ]
     matching.sort(key=lambda row: (-row.created_at_us, row.memory_id))
     rows = {row.memory_key: row for row in matching[:limit]}

@@ -80,7 +80,7 @@ class Repetition(NamedTuple):
     """A memory that is left out, and the one that stays in its place."""
 
     item: Ranked
-    of: Ranked
+    original: Ranked
 
 
 @dataclass(frozen=True)

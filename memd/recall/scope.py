@@ -51,14 +51,14 @@ class RecallFilter:
 class SearchScope:
     """The rows of one agent that a search reads, and those that it may show."""
 
-    shown: BoundFilter
+    result_filter: BoundFilter
     """The filter over what may be shown."""
-    searched: BoundFilter
+    search_filter: BoundFilter
     """The filter over what is read: a summary is shown for its sources, which are searched."""
-    indexed: BoundFilter
-    """*searched* for rows that come from *parts*, which leaves less to check."""
+    index_filter: BoundFilter
+    """*search_filter* for rows that come from *parts*, which leaves less to check."""
     parts: Sequence[CachePart]
-    """The parts of the full-text and vector indexes that hold all of *searched*."""
+    """The parts of the full-text and vector indexes that hold all rows of *search_filter*."""
     owners: Sequence[str]
     """Names of *parts* in the full-text index."""
     first_limit: int
@@ -72,7 +72,7 @@ class SearchScope:
     @property
     def visible(self) -> BoundFilter:
         """The filter over what may stand in an answer."""
-        return self.searched if self.include_hidden else self.shown
+        return self.search_filter if self.include_hidden else self.result_filter
 
 
 class SearchTarget(NamedTuple):
@@ -147,9 +147,9 @@ def agent_scope(
     indexed = bind_search(shown, hidden=hidden, indexed=True)
     owners = [owner_token(agent_key, part) for part in parts]
     return SearchScope(
-        shown=shown,
-        searched=searched,
-        indexed=indexed,
+        result_filter=shown,
+        search_filter=searched,
+        index_filter=indexed,
         parts=parts,
         owners=owners,
         first_limit=2 if searched.is_selective else 1,
@@ -164,7 +164,7 @@ def search_targets(
 ) -> list[SearchTarget]:
     """Return each scope, and each a second time for its rows in the times of *question*."""
     targets = [
-        SearchTarget(scope, narrow_keys(conn, scope) if scope.searched.is_selective else None)
+        SearchTarget(scope, narrow_keys(conn, scope) if scope.search_filter.is_selective else None)
         for scope in scopes
     ]
     if not question.times:
@@ -175,7 +175,7 @@ def search_targets(
 
 def narrow_keys(conn: Reading, scope: SearchScope) -> list[int] | None:
     """Return the rows of a scope that keeps few; None if it keeps many."""
-    keys = memories.find_keys(conn, scope.searched, LISTED_ROWS_MAX + 1)
+    keys = memories.find_keys(conn, scope.search_filter, LISTED_ROWS_MAX + 1)
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
@@ -193,7 +193,7 @@ def _keys_in_times(conn: Reading, scope: SearchScope, question: Question) -> lis
         for low_us, high_us in spans:
             if low_us is not None and high_us is not None:
                 rows = memories.find_in_period(
-                    conn, scope.searched, low_us, high_us, LISTED_ROWS_MAX + 1
+                    conn, scope.search_filter, low_us, high_us, LISTED_ROWS_MAX + 1
                 )
                 keys.update(dict.fromkeys(rows))
     return list(keys) if len(keys) <= LISTED_ROWS_MAX else []

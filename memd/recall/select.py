@@ -84,8 +84,8 @@ class Cut(NamedTuple):
     """A candidate that is not in the answer, and the reason."""
 
     item: Ranked
-    by: Literal["gate", "bar", "repeats", "room"]
-    of: Ranked | None = None
+    reason: Literal["gate", "bar", "repeats", "room"]
+    duplicate_of: Ranked | None = None
     """The memory that says the same, for ``repeats``."""
 
 
@@ -93,13 +93,13 @@ class Selection(NamedTuple):
     """The selected memories, best first, how many of them to return, and the best of the others."""
 
     items: list[Ranked]
-    most: int
-    cut: list[Cut]
+    count_max: int
+    excluded: list[Cut]
 
-    def all_cut(self, answer: Sequence[Ranked]) -> tuple[ExcludedMemory, ...]:
+    def all_excluded(self, answer: Sequence[Ranked]) -> tuple[ExcludedMemory, ...]:
         """Return what was cut, and selected memories that had no room in *answer*."""
         keys = {item.measured.candidate.memory_key for item in answer}
-        worth = self.items[: self.most]
+        worth = self.items[: self.count_max]
         left = [
             Cut(item, "room") for item in worth if item.measured.candidate.memory_key not in keys
         ]
@@ -107,10 +107,12 @@ class Selection(NamedTuple):
             ExcludedMemory(
                 id=cut.item.measured.candidate.memory_id,
                 relevance_score=cut.item.relevance,
-                by=cut.by,
-                of=None if cut.of is None else cut.of.measured.candidate.memory_id,
+                by=cut.reason,
+                of=None
+                if cut.duplicate_of is None
+                else cut.duplicate_of.measured.candidate.memory_id,
             )
-            for cut in [*left, *self.cut]
+            for cut in [*left, *self.excluded]
         )
 
 
@@ -147,7 +149,7 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     once, repetitions = remove_repetitions(compared)
-    return [*once, *others], [Cut(each.item, "repeats", each.of) for each in repetitions]
+    return [*once, *others], [Cut(each.item, "repeats", each.original) for each in repetitions]
 
 
 def _asks(query: str) -> bool:

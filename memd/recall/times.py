@@ -65,7 +65,8 @@ def _event_period(
         match = fulltext.match_query(content, scope.owners)
         keys = fulltext.search(conn, match, ROWS)
         by_key = {
-            row.memory_key: row for row in candidate_rows.read_candidates(conn, scope.indexed, keys)
+            row.memory_key: row
+            for row in candidate_rows.read_candidates(conn, scope.index_filter, keys)
         }
         candidates = [by_key[key] for key in keys if key in by_key]
         times = [event_time(row) for row in candidates if tells_of(row.own, terms, stem)]
@@ -258,7 +259,7 @@ def find_plans(conn: Reading, scope: SearchScope, asked: Sequence[Period]) -> tu
     match = fulltext.match_query([*_PLAN_WORDS, *days], scope.owners)
     keys = fulltext.search_latest(conn, match, PLAN_ROWS)
     plans: list[tuple[int, int]] = []
-    for row in candidate_rows.read_candidates(conn, scope.indexed, keys):
+    for row in candidate_rows.read_candidates(conn, scope.index_filter, keys):
         times = find_periods(row.own[:PLAN_CHARS], row.moment_us)
         begins = [
             begin
@@ -359,7 +360,7 @@ def asks_for_last_session(text: str) -> bool:
 
 def list_last_digests(conn: Reading, scope: SearchScope) -> tuple[int, ...]:
     """Return the digests that tell where the work stopped, newest first."""
-    shown = scope.shown
+    shown = scope.result_filter
     if shown.active_project_id is not None:
         own = slots.list_digests(conn, shown, 1, project_id=shown.active_project_id)
         if own:

@@ -27,7 +27,7 @@ _LEFT, _WIDE, _RIGHT, _TOP = 330, 560, 20, 56
 class Bar(NamedTuple):
     """One period of a timeline.
 
-    *label* is what held, *detail* who said so; a None start or end is open. *gone* marks a
+    *label* is what held, *detail* who said so; a None start or end is open. *is_retracted* marks a
     period that was believed once and no longer is.
     """
 
@@ -35,7 +35,7 @@ class Bar(NamedTuple):
     detail: str
     start_us: int | None
     stop_us: int | None
-    gone: bool = False
+    is_retracted: bool = False
 
 
 class _Frame(NamedTuple):
@@ -82,8 +82,8 @@ def as_svg(title: str, bars: Sequence[Bar], now_us: int) -> str:
 def _row(bar: Bar, frame: _Frame, top: int) -> list[str]:
     left = _x(frame.start if bar.start_us is None else bar.start_us, frame)
     right = max(left + 2, _x(frame.stop if bar.stop_us is None else bar.stop_us, frame))
-    fill = "#b8c0c8" if bar.gone else "#2f6f9f"
-    dash = ' stroke="#6b7680" stroke-dasharray="3 2"' if bar.gone else ""
+    fill = "#b8c0c8" if bar.is_retracted else "#2f6f9f"
+    dash = ' stroke="#6b7680" stroke-dasharray="3 2"' if bar.is_retracted else ""
     return [
         "<g>",
         f"<title>{_safe(f'{bar.label}: {bar.detail}')}</title>",
@@ -129,7 +129,7 @@ def _draw_bar(bar: Bar, frame: _Frame) -> str:
     end = TEXT_BAR_CHARS if bar.stop_us is None else _column(bar.stop_us, frame)
     end = min(TEXT_BAR_CHARS, max(end, begin + 1))
     begin = min(begin, end - 1)
-    full = (_BAR_PAST if bar.gone else _BAR) * (end - begin)
+    full = (_BAR_PAST if bar.is_retracted else _BAR) * (end - begin)
     text = _GAP * begin + full + _GAP * (TEXT_BAR_CHARS - end)
     before = _OPEN_START if bar.start_us is None else " "
     return before + text + (_OPEN_END if bar.stop_us is None else " ")

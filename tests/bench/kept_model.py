@@ -81,12 +81,12 @@ async def measure(options: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             messages = specstory("\n".join(lines[name]), sidechains=False)
             by_rule = _extract(messages)
-            asked += len(split_windows(by_rule.spoken))
+            asked += len(split_windows(by_rule.conversation))
             wrote = await NapWriter(model).write(by_rule, "bench")
             for way, kept in (("by rule", by_rule), ("with the model", wrote)):
                 tokens = MemoryConsolidator.estimate_tokens(messages)
                 scores[way][name] = score(marked[name], lines[name], _memories(kept), tokens)
-            written += sum(each.slot.startswith("written-") for each in wrote.distilled)
+            written += sum(each.slot.startswith("written-") for each in wrote.memories)
         return {
             "sessions": names,
             "windows": asked,
@@ -122,7 +122,7 @@ def _extract(messages: Sequence[Message]) -> NapExtract:
 
 
 def _memories(kept: NapExtract) -> list[Memory]:
-    made: tuple[NapMemory, ...] = kept.distilled
+    made: tuple[NapMemory, ...] = kept.memories
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 

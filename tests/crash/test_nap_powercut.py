@@ -58,7 +58,7 @@ def nap(
     """
     parts = extract(read(MESSAGES), rule=MemoryConsolidator())
     if memories is not None:
-        parts = replace(parts, facts=(), distilled=tuple(memories))
+        parts = replace(parts, facts=(), memories=tuple(memories))
     ready = draft_memories(parts, DefaultTokenEstimator(), "s")
 
     def store_window(conn: Writing, now_us: int) -> None:

@@ -268,7 +268,9 @@ def scope_of(conditions: dict[str, Any], caller: Caller) -> SearchScope:
 
 
 def target_of(conn: Reading, scope: SearchScope) -> SearchTarget:
-    return SearchTarget(scope, narrow_keys(conn, scope) if scope.searched.is_selective else None)
+    return SearchTarget(
+        scope, narrow_keys(conn, scope) if scope.search_filter.is_selective else None
+    )
 
 
 @SOME

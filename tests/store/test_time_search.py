@@ -53,7 +53,7 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
         def keys(conn: Reading) -> list[int]:
             where = RecallFilter(MemoryFilter(), to_us(NOW))
             (scope,) = caller_scopes(conn, Caller(agent_id=ADA.agent_id), where, also_shared=False)
-            return memories.find_in_period(conn, scope.searched, low, low + 1, LISTED_ROWS_MAX)
+            return memories.find_in_period(conn, scope.search_filter, low, low + 1, LISTED_ROWS_MAX)
 
         return len(await house.db.read(keys))
 

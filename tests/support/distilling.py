@@ -60,7 +60,7 @@ async def napped(
         )
         for place, each in enumerate(memories)
     )
-    parts = replace(parts, facts=(), lessons=(), known_count=0, distilled=made)
+    parts = replace(parts, facts=(), lessons=(), known_count=0, memories=made)
     ready = draft_memories(parts, DefaultTokenEstimator(), session_id)
     run_id = bed.house.ids.new()
     writing = NapTransaction(

@@ -157,11 +157,11 @@ _INK, _PALE, _GRID, _ALARM = "#1f6f8b", "#9cc5d3", "#dddddd", "#b5402a"
 
 
 class TwoPartBar(NamedTuple):
-    """A bar of length *whole*, whose first part, up to *dark*, is dark."""
+    """A bar of *length*, whose first part, up to *dark*, is dark."""
 
     label: str
     dark: float
-    whole: float
+    length: float
     note: str
 
 
@@ -240,7 +240,7 @@ def _growth_line(days: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[str]:
     """Draw horizontal bars, each with its label before it and its note after it."""
-    longest = max((bar.whole for bar in bars), default=0.0)
+    longest = max((bar.length for bar in bars), default=0.0)
     room = _plot_width() - 130  # the note after a bar needs 130 pixels
 
     def length(value: float) -> float:
@@ -251,9 +251,9 @@ def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[
     for number, bar in enumerate(bars):
         y = TOP + number * 20
         yield _label(LEFT - 8, y + 11, bar.label, anchor="end")
-        yield _rect(y, length(bar.whole), _PALE)
+        yield _rect(y, length(bar.length), _PALE)
         yield _rect(y, length(bar.dark), _INK)
-        yield _label(LEFT + length(bar.whole) + 6, y + 11, bar.note)
+        yield _label(LEFT + length(bar.length) + 6, y + 11, bar.note)
 
 
 def _dots(works: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -153,7 +153,7 @@ def _bar(stretch: dict[str, Any]) -> Bar:
         detail,
         _us(statement["valid_from"]),
         _us(statement["valid_to"]),
-        gone=statement["known_to"] is not None,
+        is_retracted=statement["known_to"] is not None,
     )
 
 

@@ -158,7 +158,7 @@ def _mark_of_point(point: OpenPoints) -> str:
 
 def facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
     """Return the newest facts that were created at or after *since_us*, at most NEW_FACTS_MAX."""
-    return [fact for fact in facts.others if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
+    return [fact for fact in facts.newest if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
 
 
 def fact_line(fact: OrgFact) -> BriefLine:

@@ -46,15 +46,16 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One tool call: *raw* arguments as the model wrote them, and *ask* to call memd.
+    """One tool call: *raw* arguments as the model wrote them, and *request* to call memd.
 
-    *once* has the idempotency key for a write, if the client identifies its call, else nothing.
+    *key_params* has the idempotency key for a write, if the client identifies its call, else
+    nothing.
     """
 
     tool: str
     raw: Any
-    ask: Ask
-    once: Mapping[str, str] = field(default_factory=dict)
+    request: Ask
+    key_params: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
         return read.parse_arguments(self.tool, self.raw)
@@ -76,7 +77,7 @@ async def _recall(call: McpCall) -> list[dict[str, Any]]:
     }
     # Not passed as top_k, with which recall returns improbable memories too.
     limit = read.limit(arguments, SEARCH_MAX, SEARCH_MAX)
-    result = await call.ask("memory.recall", params)
+    result = await call.request("memory.recall", params)
     return [_from_chunk(chunk) for chunk in result.memories[:limit]]
 
 
@@ -90,11 +91,11 @@ async def _add(call: McpCall) -> Answer:
         "tags": tags,
         "origin": Origin.ASSISTANT,
         "deliberate": True,  # an explicit request, not a turn of a conversation
-        **call.once,
+        **call.key_params,
     }
     if "category" in arguments:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
-    receipt = await call.ask("memory.ingest", params)
+    receipt = await call.request("memory.ingest", params)
     stored = [memory.id for memory in (*receipt.stored, *receipt.pending)]
     merged = {memory.id: memory.reason for memory in receipt.merged}  # without repeated ids
     known = [memory_id for memory_id, reason in merged.items() if reason != QUARANTINE_REASON]
@@ -126,7 +127,7 @@ async def _list(call: McpCall) -> Answer:
     }
     if "after" in arguments:
         params["after"] = read.text(arguments, "after")
-    page = await call.ask("memory.list", params)
+    page = await call.request("memory.list", params)
     answer = _memories_answer([_from_entry(entry, SHOWN_CHARS_MAX) for entry in page.items])
     more = f"\nThere are more: after={page.next}" if page.next else ""
     return Answer(answer.text + more, {**(answer.structured or {}), "next": page.next})
@@ -138,9 +139,9 @@ async def _update(call: McpCall) -> Answer:
         "id": read.text(arguments, "id"),
         "content": read.text(arguments, "text"),
         "origin": Origin.ASSISTANT,
-        **call.once,
+        **call.key_params,
     }
-    changed = _from_entry(await call.ask("memory.update", params))
+    changed = _from_entry(await call.request("memory.update", params))
     return Answer(f"Changed; the version before is kept.\n{changed['text']}", {"memory": changed})
 
 
@@ -152,17 +153,17 @@ async def _delete(call: McpCall) -> Answer:
             raise BadArgumentError("another agent shared this memory; only that one can retract it")
         text = f"This one would be deleted; nothing was changed.\n{memory['text']}"
         return Answer(text, {"deleted": False, "memory": memory})
-    params = {"id": read.text(arguments, "id"), **call.once}
-    if not await call.ask("memory.delete", params):
+    params = {"id": read.text(arguments, "id"), **call.key_params}
+    if not await call.request("memory.delete", params):
         raise BadArgumentError(_UNKNOWN)
     return Answer("Deleted; the user can bring it back from the trash.", {"deleted": True})
 
 
 async def _status(call: McpCall) -> Answer:
     call.arguments()
-    status = await call.ask("system.status", {})
-    caller = (await call.ask("system.hello", {}))["caller"]
-    count = await call.ask("memory.count", {})
+    status = await call.request("system.status", {})
+    caller = (await call.request("system.hello", {}))["caller"]
+    count = await call.request("memory.count", {})
     data = {
         "status": status["status"],
         "why": list(status["why"]),
@@ -181,13 +182,13 @@ async def _status(call: McpCall) -> Answer:
 
 
 async def _file(call: McpCall) -> Answer:
-    reply = await call.ask("inject.file", {**call.arguments(), **call.once})
+    reply = await call.request("inject.file", {**call.arguments(), **call.key_params})
     return Answer(reply.text, is_error=reply.is_error)
 
 
 async def _search_memories(call: McpCall) -> Answer:
     """Search, with an answer in the form that connectors with ``search`` and ``fetch`` expect."""
-    memories = await _recall(McpCall("memory_search", call.arguments(), call.ask))
+    memories = await _recall(McpCall("memory_search", call.arguments(), call.request))
     results = [
         {
             "id": memory["id"],
@@ -249,10 +250,10 @@ async def run(call: McpCall) -> Answer:
 
 async def _memory(call: McpCall, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the memory whose id is in *arguments*: one of the client's agent, or a shared one."""
-    entry: MemoryEntry | None = await call.ask("memory.get", {"id": read.text(arguments, "id")})
+    entry: MemoryEntry | None = await call.request("memory.get", {"id": read.text(arguments, "id")})
     if entry is None:
         raise BadArgumentError(_UNKNOWN)
-    agent_id = (await call.ask("system.hello", {}))["caller"]["agent_id"]
+    agent_id = (await call.request("system.hello", {}))["caller"]["agent_id"]
     return _from_entry(entry, is_shared=entry.agent_id != agent_id)
 
 

@@ -91,15 +91,15 @@ _PICKED_OPTION = Judgement(Act.DECISION, STANDING)
 
 
 class UserTurn(NamedTuple):
-    """A turn: an exchange that the user began, with their *own* words in its message.
+    """A turn: an exchange that the user began, with their own *words* in its message.
 
     *slot* identifies the message. *stopped*: they interrupted the agent just before. *template* is
-    the text that a command expanded to, and *fresh* are the *own* words without quotations of the
+    the text that a command expanded to, and *fresh* are the *words* without quotations of the
     agent. *worths* are a model's results for the sentences, by their text.
     """
 
     exchange: Exchange
-    own: Words
+    words: Words
     slot: str
     stopped: bool = False
     template: Words = _NOTHING
@@ -121,7 +121,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[UserTurn, ...]:
         last = result[-1] if result else None
         if is_interruption(exchange.user):
             stopped = True
-        is_template = last is not None and bool(last.own.command) and not last.exchange.texts
+        is_template = last is not None and bool(last.words.command) and not last.exchange.texts
         is_template = is_template and len(exchange.user) > _TEMPLATE_CHARS
         is_by_user = bool(
             own.paragraphs or own.plan or own.is_answer or pasted_error(exchange.user)
@@ -143,7 +143,7 @@ def _with_fresh(turns: Sequence[UserTurn]) -> Iterator[UserTurn]:
     """Yield *turns* with their *fresh* words."""
     agent_lines: list[str] = []
     for turn in turns:
-        yield turn._replace(fresh=drop_quoted(turn.own, agent_lines))
+        yield turn._replace(fresh=drop_quoted(turn.words, agent_lines))
         agent_lines += [fold_words(agent_text.text) for agent_text in turn.exchange.texts]
 
 
@@ -157,8 +157,8 @@ def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
             turn, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
         )
         before = turn
-        candidates += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
-        candidates += plan_memory(turn.own.plan, turn.exchange.place, turn.slot)
+        candidates += rules(turn.words.command, turn.template, turn.exchange.place, turn.slot)
+        candidates += plan_memory(turn.words.plan, turn.exchange.place, turn.slot)
         texts += turn.exchange.texts
     return candidates
 
@@ -168,7 +168,7 @@ def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
 
     A user rejects it by denying the agent's last text, or by quoting it without agreement.
     """
-    following = "\n".join(after.own.paragraphs) if after else ""
+    following = "\n".join(after.words.paragraphs) if after else ""
     ended = conclusion(turn.exchange, following)
     last = turn.exchange.texts[-1] if ended else None
     if (
@@ -214,11 +214,11 @@ def _memories(
     that it interrupts.
     """
     own = turn.fresh
-    whole = "\n".join(turn.own.paragraphs)
+    whole = "\n".join(turn.words.paragraphs)
     if texts and (picked := find_pick(whole, turn.exchange.previous, texts[-1])):
         yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], picked, ended)
         return
-    asked = _find_answered(turn.own, own, texts) if whole else None
+    asked = _find_answered(turn.words, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = (own if asked else own.without_lead()).without_rules()
     has_outcome = bool(ended) and _stands_alone(ended)
@@ -237,7 +237,7 @@ def _memories(
         left = "\n".join(line for line in lines if asked.is_fact or not is_selection(line))
         is_any = left or asked.is_marked
         kept = [UserPassage(left, _judge_answer(asked))] if is_any else []
-    elif not kept and ended and (pick := quoted_lines(turn.own, own)) and not _is_question(mine):
+    elif not kept and ended and (pick := quoted_lines(turn.words, own)) and not _is_question(mine):
         asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     leave = without_permission_question(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
@@ -261,8 +261,8 @@ def _passage_memories(
     """
     if len(passages) != 1 or len(passages[0].text) > _ALONE_CHARS:
         context = None
-    mine = "\n".join(turn.own.paragraphs)
-    is_related = context or turn.own.command or is_outcome_of(turn.exchange.user, mine, ended)
+    mine = "\n".join(turn.words.paragraphs)
+    is_related = context or turn.words.command or is_outcome_of(turn.exchange.user, mine, ended)
     for number, part in enumerate(passages):
         numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
         is_last = part is passages[-1]

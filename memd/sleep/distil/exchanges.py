@@ -68,14 +68,14 @@ class AgentText(NamedTuple):
 class Run(NamedTuple):
     """One call of a tool; *result* is the text of its answer, None without one.
 
-    *given* are the arguments: an object, or text; None if the user refused the call. The result
+    *arguments* are an object, or text; None if the user refused the call. The result
     begins with "Exit code N" if the program recorded the failure in any other way.
     """
 
     place: int
     call_id: str
     tool: str
-    given: object
+    arguments: object
     result: str | None = None
 
 
@@ -162,8 +162,8 @@ def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
     """
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
-            given = None if _NEVER_RAN.match(result.text) else runs[at].given
-            runs[at] = runs[at]._replace(given=given, result=_result_text(result))
+            given = None if _NEVER_RAN.match(result.text) else runs[at].arguments
+            runs[at] = runs[at]._replace(arguments=given, result=_result_text(result))
             return
     runs.append(Run(place, result.id, result.name, None, _result_text(result)))
 
@@ -214,7 +214,7 @@ class NapMemory(NamedTuple):
 
     *places* are the messages that it is made of, the main one first. *slot* is its subject within
     the session: another text of a later nap in the same slot replaces it. *origin* is that of the
-    least trusted part of the text. *gone* are runners of commands that no longer exist.
+    least trusted part of the text. *old_runners* are programs of commands that no longer exist.
     *is_everywhere*: it holds in every project.
     """
 
@@ -223,7 +223,7 @@ class NapMemory(NamedTuple):
     places: tuple[int, ...]
     slot: str
     origin: Origin
-    gone: tuple[str, ...] = ()
+    old_runners: tuple[str, ...] = ()
     is_everywhere: bool = False
 
     @property

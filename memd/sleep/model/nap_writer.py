@@ -129,20 +129,20 @@ class NapWriter:
         places_read: set[int] = set()
         facts: list[NapMemory] = []
         lines: dict[str, WrittenLine] = {}
-        for window in split_windows(draft.spoken):
+        for window in split_windows(draft.conversation):
             try:
                 answer = await self._model.answer(_build_request(window, agent_id), WrittenNap)
             except ProviderError as error:
                 log.warning("a nap goes on by rule", kind=error.kind, read=len(places_read))
                 break
-            supported = check_answer(answer, draft.spoken, window)
+            supported = check_answer(answer, draft.conversation, window)
             if supported.facts:
                 places_read.update(window.places)
             facts += supported.facts
             for line in supported.digest:
                 if line.label != "Asked first" or line.label not in lines:
                     lines[line.label] = line
-        return merge(draft, facts, places_read, build_digest(lines, draft.spoken))
+        return merge(draft, facts, places_read, build_digest(lines, draft.conversation))
 
 
 def split_windows(messages: Sequence[Message]) -> list[NapWindow]:
@@ -267,18 +267,18 @@ def merge(
     A digest by rule leaves out what other memories state. If some of those are replaced, and the
     model wrote no digest, it becomes the whole digest.
     """
-    replaced = [memory for memory in draft.distilled if _is_replaced(memory, places_read, digest)]
-    by_rule = [memory for memory in draft.distilled if memory not in replaced]
+    replaced = [memory for memory in draft.memories if _is_replaced(memory, places_read, digest)]
+    by_rule = [memory for memory in draft.memories if memory not in replaced]
     if digest is None and any(memory.kind in USERS_KINDS for memory in replaced):
-        whole = digest_messages([*draft.earlier, *draft.spoken])
+        whole = digest_messages([*draft.earlier, *draft.conversation])
         by_rule = [
             memory._replace(text=whole) if memory.kind is NapKind.DIGEST else memory
             for memory in by_rule
         ]
     memories = tuple(_order([*by_rule, *facts, *([digest] if digest else [])]))
-    if memories == draft.distilled:
+    if memories == draft.memories:
         return draft
-    return replace(draft, distilled=memories, has_news=draft.has_news or bool(facts or digest))
+    return replace(draft, memories=memories, has_news=draft.has_news or bool(facts or digest))
 
 
 def _is_replaced(memory: NapMemory, places_read: set[int], digest: NapMemory | None) -> bool:

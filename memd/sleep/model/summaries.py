@@ -139,7 +139,7 @@ class Experiences:
 
         An answer shorter than ``min_compression_ratio`` of the experience is not accepted.
         """
-        parts = split_parts(row.own)
+        parts = split_parts(row.text)
         config = self.config
         model = Model(self.provider, self.model, config.temperature, config.max_tokens)
         prompt = wrap_stored(_TAG, "\n\n".join(parts)[:_PROMPT_CHARS_MAX])

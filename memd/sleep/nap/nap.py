@@ -190,7 +190,7 @@ class Nap:
         await self.db.read(agents.require_level, caller.agent_id, self.level)
         source, extracted = await self._extract(caller, request)
         texts = [fact.text for fact in (*extracted.facts, *extracted.lessons)]
-        texts += [memory.text for memory in extracted.distilled]
+        texts += [memory.text for memory in extracted.memories]
         hashes = [content_hash(text) for text in texts]
         known_elsewhere = await self.db.read(
             _hashes_elsewhere, caller, request.session_id, frozenset(hashes)

@@ -63,7 +63,7 @@ class NapExtract:
 
     messages: Sequence[Message]
     """All messages, without secrets."""
-    spoken: Sequence[Message]
+    conversation: Sequence[Message]
     """The same messages without memd's own texts and private content, in the same places."""
     earlier: Sequence[Message]
     """The session's messages before them, at the places below 0."""
@@ -71,7 +71,7 @@ class NapExtract:
     """New facts (SPEC 6)."""
     lessons: tuple[Fact, ...]
     """New lessons, which are no facts of SPEC 6."""
-    distilled: tuple[NapMemory, ...]
+    memories: tuple[NapMemory, ...]
     known_count: int
     """How many facts and lessons were left out because the session has them already."""
     has_news: bool
@@ -87,15 +87,15 @@ class NapExtract:
 class NapReading(NamedTuple):
     """The messages of a nap, prepared for :func:`extract`."""
 
-    given: Sequence[Message]
+    caller_messages: Sequence[Message]
     """The caller's own messages."""
     messages: Sequence[Message]
     """The same without secrets."""
-    heard: Sequence[Message]
+    conversation: Sequence[Message]
     """The session's earlier messages and these, without memd's own texts and private content."""
     context: SessionContext
     session: ReadSession | None
-    """*heard* by turns, None if no memories are distilled."""
+    """*conversation* by turns, None if no memories are distilled."""
 
 
 def read(
@@ -129,9 +129,9 @@ def extract(
     the session has already are left out. A lesson replaces a fact with the same text. memd's own
     texts, and an assistant's repetition of them, are ignored.
     """
-    given, messages, context = reading.given, reading.messages, reading.context
+    given, messages, context = reading.caller_messages, reading.messages, reading.context
     distils = reading.session is not None
-    own = reading.heard[len(context.earlier) :]
+    own = reading.conversation[len(context.earlier) :]
     memories = _distil(reading, logits)
     # Summarise *own*: memd's own texts would lose their fences in a summary, a message of the user.
     shorter, summary = rule.consolidate_spoken(messages, own, _users_words(memories))
@@ -154,11 +154,11 @@ def extract(
     new_lessons = tuple(lesson for lesson in lessons if is_new(lesson.text))
     return NapExtract(
         messages=messages,
-        spoken=own,
+        conversation=own,
         earlier=context.earlier,
         facts=new_facts,
         lessons=new_lessons,
-        distilled=memories,
+        memories=memories,
         known_count=len(plain_facts) + len(lessons) - len(new_facts) - len(new_lessons),
         has_news=bool(new_facts or new_lessons) or any(is_new(memory.text) for memory in memories),
         shorter=tuple(shorter),
@@ -228,15 +228,15 @@ class NapDraft(NamedTuple):
     """A text that becomes one or more memories.
 
     *places* are the indexes of the messages that it is made of, the most relevant one first. The
-    *slot* identifies its subject within the session; facts and lessons have none. *gone* are the
-    runners of commands that no longer exist.
+    *slot* identifies its subject within the session; facts and lessons have none. *old_runners* are
+    the runners of commands that no longer exist.
     """
 
     request: IngestRequest
     drafts: Drafts
     places: tuple[int, ...]
     slot: str | None = None
-    gone: tuple[str, ...] = ()
+    old_runners: tuple[str, ...] = ()
 
     @property
     def is_command(self) -> bool:
@@ -253,7 +253,7 @@ class NapDraft(NamedTuple):
 class PreparedNap:
     """A nap that is ready to be stored."""
 
-    extracted: NapExtract
+    extract: NapExtract
     stored_messages: tuple[StoredMessage | None, ...]
     drafts: tuple[NapDraft, ...]
     """The memories to store. Distilled ones may exist already; facts and lessons are new."""
@@ -283,13 +283,13 @@ def draft_memories(
     cached = _CachedCounter(counter)
     make_drafts = partial(draft_text, counter=cached, chunking=chunking)
     messages = extracted.messages
-    memories = {memory.slot: memory for memory in extracted.distilled}.values()
+    memories = {memory.slot: memory for memory in extracted.memories}.values()
 
     def at(place: int) -> Message:
         return (extracted.earlier if place < 0 else messages)[place]
 
     return PreparedNap(
-        extracted=extracted,
+        extract=extracted,
         stored_messages=to_stored(messages),
         drafts=(
             *(draft_fact(fact, messages, make_drafts, session_id) for fact in extracted.facts),
@@ -353,7 +353,9 @@ def draft_distilled(
     # A named preference is in every prompt anyway.
     if memory.is_everywhere and not any(item.preference for item in items):
         result = replace(result, tags=(*result.tags, EVERYWHERE_TAG))
-    return NapDraft(request, replace(result, items=items), memory.places, memory.slot, memory.gone)
+    return NapDraft(
+        request, replace(result, items=items), memory.places, memory.slot, memory.old_runners
+    )
 
 
 def _request(fact: Fact, messages: Sequence[Message], session_id: str | None) -> IngestRequest:

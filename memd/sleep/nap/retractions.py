@@ -63,7 +63,7 @@ def may_retract(text: str) -> bool:
         any(map(find_replacement, parts))
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
-        or bool(WishEnd.of(own).named)
+        or bool(WishEnd.of(own).ended_stems)
         or _NO_MORE.search(own) is not None
         or bool(_denied_statement(text))
     )

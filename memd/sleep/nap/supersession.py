@@ -230,7 +230,7 @@ def _replaces(draft: NapDraft, row: SlotRow) -> bool:
     """Return whether *draft* has all runners of *row* that still exist."""
     if draft.slot not in commands.RUNNER_SLOTS:
         return True
-    return commands.runners(row.content, draft.gone) <= commands.runners(
+    return commands.runners(row.content, draft.old_runners) <= commands.runners(
         draft.drafts.items[0].content
     )
 
@@ -239,7 +239,7 @@ def _has_more(row: SlotRow, draft: NapDraft) -> bool:
     """Return whether *row* has all runners of the draft, and more."""
     if draft.slot not in commands.RUNNER_SLOTS:
         return False
-    return commands.runners(row.content, draft.gone) > commands.runners(
+    return commands.runners(row.content, draft.old_runners) > commands.runners(
         draft.drafts.items[0].content
     )
 

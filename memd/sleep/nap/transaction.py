@@ -94,7 +94,7 @@ class NapTransaction:
         if (
             self.request.replaces_window
             and session_key is not None
-            and self.prepared.extracted.detail.messages_removed
+            and self.prepared.extract.detail.messages_removed
         ):
             injections.mark_emptied(conn, session_key, now_us, announced=True)
         if self.request.on_write is not None:
@@ -139,7 +139,7 @@ class NapTransaction:
                 rewritten += 1
         merged = sum(len(receipt.merged) for receipt in receipts)
         stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
-        known = self.prepared.extracted.known_count + len(drafts) - len(new) - rewritten
+        known = self.prepared.extract.known_count + len(drafts) - len(new) - rewritten
         return NapOutcome(
             run_id=self.run_id,
             stored=rewritten + stored,
@@ -232,7 +232,7 @@ class NapTransaction:
         runs.step(conn, run_key, "nap", stored, {}, now_us)
         report = {
             "steps": [{"name": "nap", "rows": stored, "steps": 1}],
-            "detail": self.prepared.extracted.detail.model_dump(),
+            "detail": self.prepared.extract.detail.model_dump(),
         }
         runs.finish(conn, run_key, RunState.DONE, report, now_us)
         payload = json.dumps(report, sort_keys=True).encode()

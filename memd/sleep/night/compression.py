@@ -223,7 +223,7 @@ class Compression:
 
     async def _summarise_part(self, members: Sequence[MemberRow]) -> SessionSummary:
         texts = [
-            SessionText(member.own, _is_active(member), member.origin in _USERS_ORIGINS)
+            SessionText(member.text, _is_active(member), member.origin in _USERS_ORIGINS)
             for member in members
         ]
         text, indexes = await self._summarise(texts)

@@ -94,7 +94,9 @@ class Consolidation:
                 if not hidden:
                     continue  # no member fits into a summary
                 sources = [
-                    member for member in batch.members if member in hidden or member is batch.kept
+                    member
+                    for member in batch.members
+                    if member in hidden or member is batch.visible
                 ]
                 new = new_summary(conn, scope, self.ids, group.session_key, count)
                 row = summary_row(new, sources, condensed.text, batch.category, condensed.tags)
@@ -111,10 +113,10 @@ class Consolidation:
     ) -> CondensedGroup:
         is_list = self.chars_max is not None and of_session
         members = [
-            GroupMember(member.memory_id, stated_line(member) if is_list else member.own)
+            GroupMember(member.memory_id, stated_line(member) if is_list else member.text)
             for member in batch.to_remove
         ]
-        kept = GroupMember(batch.kept.memory_id, batch.kept.own)
+        kept = GroupMember(batch.visible.memory_id, batch.visible.text)
         return await self.operation.condense(batch.category, members, kept=kept, context=context)
 
 
@@ -124,7 +126,7 @@ def stated_line(member: MemberRow) -> str:
     Its questions and requests are left out. A turn without statements is returned whole.
     """
     origin = Origin(member.origin)
-    text = " ".join(member.own.split())
+    text = " ".join(member.text.split())
     if origin not in TALKS or member.reference is not None:
         return text
     by_assistant = origin is Origin.ASSISTANT
@@ -163,7 +165,7 @@ class Members(NamedTuple):
         """Return these without the members of more than *chars_max* characters."""
         if chars_max is None:
             return self
-        return self._replace(rows=[row for row in self.rows if len(row.own) <= chars_max])
+        return self._replace(rows=[row for row in self.rows if len(row.text) <= chars_max])
 
     def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
         """Return the batches, each of at least *threshold* members; *count* counts tokens."""

@@ -24,14 +24,14 @@ SPAN_US = 30 * 86_400_000_000  # between the first and the last memory of a summ
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Memories to consolidate: *kept* stays visible, the others become one summary."""
+    """Memories to consolidate: *visible* stays visible, the others become one summary."""
 
     members: tuple[MemberRow, ...]
-    kept: MemberRow
+    visible: MemberRow
 
     @property
     def to_remove(self) -> tuple[MemberRow, ...]:
-        return tuple(member for member in self.members if member is not self.kept)
+        return tuple(member for member in self.members if member is not self.visible)
 
     def select_removed(self, ids: Sequence[str]) -> list[MemberRow]:
         """Return the members with *ids*, without the kept one."""
@@ -40,7 +40,7 @@ class Batch:
 
     @property
     def category(self) -> MemoryCategory:
-        return MemoryCategory(self.kept.category)
+        return MemoryCategory(self.visible.category)
 
 
 def split_session(
@@ -106,7 +106,7 @@ def _split(
     batches: list[list[MemberRow]] = []
     tokens = 0
     for member in members:
-        line_tokens = count(member.own[:LINE_CHARS]) + 2  # 2 for "- "
+        line_tokens = count(member.text[:LINE_CHARS]) + 2  # 2 for "- "
         is_full = tokens + line_tokens > SUMMARY_TOKENS
         if (
             not batches

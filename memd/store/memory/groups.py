@@ -91,7 +91,7 @@ class GroupKey(NamedTuple):
 class MemberRow(NamedTuple):
     """A memory that may be consolidated, with the columns that its summary is made from.
 
-    *own* is its text without the context.
+    *text* is its text without the context.
     """
 
     memory_key: int
@@ -103,7 +103,7 @@ class MemberRow(NamedTuple):
     project_key: int | None
     origin: str
     trust: int
-    own: str
+    text: str
     ordinal: int | None
     part: int
     importance: float | None

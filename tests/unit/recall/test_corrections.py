@@ -113,7 +113,7 @@ def test_who_says_how_many_gets_no_more_than_that() -> None:
 
     selection = selected([old, new], top_k=1)
 
-    assert [item.measured.candidate.own for item in selection.items[: selection.most]] == [
+    assert [item.measured.candidate.own for item in selection.items[: selection.count_max]] == [
         CORRECTED
     ]
 

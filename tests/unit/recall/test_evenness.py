@@ -39,7 +39,7 @@ def test_an_answer_is_without_what_is_matched_unevenly() -> None:
 
     selection = selected([even, uneven])
 
-    assert [item.measured for item in selection.items[: selection.most]] == [even.measured]
+    assert [item.measured for item in selection.items[: selection.count_max]] == [even.measured]
 
 
 def test_what_is_farther_than_the_nearest_needs_more() -> None:

@@ -25,7 +25,7 @@ def test_the_same_thing_said_again_is_told_once_and_the_newest_stands(again: str
     (first, second) = selection.items
     assert first.measured.candidate == new.measured.candidate
     assert (first.relevance, second) == (0.6, other)
-    (cut,) = selection.all_cut(selection.items)
+    (cut,) = selection.all_excluded(selection.items)
     assert (cut.id, cut.by, cut.of) == (
         old.measured.candidate.memory_id,
         "repeats",
@@ -79,7 +79,7 @@ def test_of_two_of_which_one_holds_the_other_the_longer_one_is_told(texts: tuple
 
     (item,) = selection.items
     assert (item.measured.candidate.own, item.relevance) == (WHOLE, 0.6)
-    assert [cut.by for cut in selection.cut] == ["repeats"]
+    assert [cut.reason for cut in selection.excluded] == ["repeats"]
 
 
 def test_what_a_less_trusted_text_holds_is_told_by_itself() -> None:
@@ -167,10 +167,10 @@ def test_what_a_nap_composed_stands_for_the_turns_that_it_quotes(place: int) -> 
 
     (item,) = selection.items
     assert (item.measured.candidate.own, item.relevance) == (CORRECTION, items[0].relevance)
-    assert {(cut.by, cut.of) for cut in selection.all_cut(selection.items)} == {
+    assert {(cut.by, cut.of) for cut in selection.all_excluded(selection.items)} == {
         ("repeats", item.measured.candidate.memory_id)
     }
-    assert len(selection.cut) == len(turns)
+    assert len(selection.excluded) == len(turns)
 
 
 def test_what_stands_for_one_memory_takes_the_place_of_none_that_holds_more() -> None:

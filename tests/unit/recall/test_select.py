@@ -29,8 +29,8 @@ def test_what_is_worth_less_than_its_bar_is_left_out_and_named() -> None:
 
     selection = selected(items)
 
-    assert (selection.items, selection.most) == (items[:2], 2)
-    assert [(cut.id, cut.by) for cut in selection.all_cut(selection.items)] == [
+    assert (selection.items, selection.count_max) == (items[:2], 2)
+    assert [(cut.id, cut.by) for cut in selection.all_excluded(selection.items)] == [
         (items[2].measured.candidate.memory_id, "bar")
     ]
 
@@ -47,7 +47,7 @@ def test_what_does_not_pass_the_gate_is_in_no_answer() -> None:
     assert selected([shut], top_k=5).items == []
     selection = selected([shut])
     assert selection.items == []
-    assert [cut.by for cut in selection.cut] == ["gate"]
+    assert [cut.reason for cut in selection.excluded] == ["gate"]
 
 
 def test_a_threshold_only_takes_away() -> None:
@@ -118,17 +118,17 @@ def test_a_mode_that_says_how_to_search_brings_five(mode: SearchMode) -> None:
 
     selection = selected(items, search_mode=mode)
 
-    assert (selection.items, selection.most) == (items, NAMED_MODE_ENTRIES)
+    assert (selection.items, selection.count_max) == (items, NAMED_MODE_ENTRIES)
 
 
 def test_no_answer_holds_more_than_twenty() -> None:
-    assert selected([an_entry(0.5) for _ in range(30)]).most == ENTRIES_MAX
+    assert selected([an_entry(0.5) for _ in range(30)]).count_max == ENTRIES_MAX
 
 
 def test_for_who_looks_at_the_texts_there_is_more_to_choose_from_and_not_more_to_tell() -> None:
     items = [an_entry(0.6), an_entry(0.05), an_entry(0.04)]
 
-    assert selected(items, reordered=True) == Selection(items, 1, selected(items).cut)
+    assert selected(items, reordered=True) == Selection(items, 1, selected(items).excluded)
 
 
 def test_where_nothing_is_worth_its_place_nobody_chooses_either() -> None:
@@ -139,7 +139,7 @@ def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
     items = [an_entry(0.6), an_entry(0.5), an_entry(0.05)]
     selection = selected(items)
 
-    cut = selection.all_cut(items[:1])
+    cut = selection.all_excluded(items[:1])
 
     assert [each.by for each in cut] == ["room", "bar"]
 

@@ -46,7 +46,7 @@ def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) 
     messages: list[dict[str, Any]] = transcripts.read(raw(client)).messages
     tail_of = extract(read(messages, distils=True), rule=MemoryConsolidator(), last=True)
     texts = [fact.text for fact in tail_of.facts] + [lesson.text for lesson in tail_of.lessons]
-    texts += [memory.text for memory in tail_of.distilled]
+    texts += [memory.text for memory in tail_of.memories]
     for word in OURS:
         assert not any(word in text for text in texts)
 

@@ -36,7 +36,7 @@ def a_member(own: str = "a turn", **fields: Any) -> MemberRow:
         project_key=None,
         origin="person",
         trust=2,
-        own=own,
+        text=own,
         ordinal=key,
         part=0,
         importance=0.5,
@@ -113,14 +113,14 @@ def test_every_cut_keeps_the_order_and_each_memory_is_in_one_batch_at_most(
         assert len({member.namespace for member in batch.members}) == 1
         batch_keys = [member.memory_key for member in batch.members]
         assert batch_keys == sorted(batch_keys)
-        but_the_last = sum(words(m.own[:LINE_CHARS]) + 2 for m in batch.members[:-1])
+        but_the_last = sum(words(m.text[:LINE_CHARS]) + 2 for m in batch.members[:-1])
         assert but_the_last <= SUMMARY_TOKENS or len(batch.members) <= threshold
 
 
 def test_the_newest_stays_and_of_equals_the_first() -> None:
     old, new, as_new = a_member(), a_member(created_at_us=10**9), a_member(created_at_us=10**9)
     (batch,) = split_session([old, new, as_new], 3, words)
-    assert batch.kept is new
+    assert batch.visible is new
     assert batch.to_remove == (old, as_new)
     assert batch.select_removed([as_new.memory_id, new.memory_id, "unknown"]) == [as_new]
     assert batch.category is MemoryCategory.EPISODIC

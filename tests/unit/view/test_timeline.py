@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 LIFE = [
     Bar("the team uses Flask", "Ann", None, NOW - 10 * DAY),
     Bar("the team uses Litestar", "Bob", NOW - 10 * DAY, None),
-    Bar("the team uses Django", "Bob", NOW - 5 * DAY, NOW - 4 * DAY, gone=True),
+    Bar("the team uses Django", "Bob", NOW - 5 * DAY, NOW - 4 * DAY, is_retracted=True),
 ]
 
 

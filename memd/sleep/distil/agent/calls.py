@@ -254,7 +254,7 @@ def edited_path(run: Run) -> str:
     >>> edited_path(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
     'a.py'
     """
-    given = run.given
+    given = run.arguments
     if path := _patched_path(given):
         return path
     if not _WRITING_TOOL.search(run.tool) or _REFUSED.match(run.result or ""):
@@ -275,7 +275,7 @@ def edited_path(run: Run) -> str:
 
 def _line(run: Run) -> str:
     """Return the command line of *run*, "" if it has none."""
-    given = run.given
+    given = run.arguments
     if isinstance(given, Mapping):
         return _line_in_object(given)
     if not isinstance(given, str) or not given.strip():

@@ -133,9 +133,9 @@ def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[O
         if deferral is None:
             continue
         before = lines[number - 1] if number else ""
-        if deferral.what and not _names_nothing(_without_verb(deferral.what)):
+        if deferral.task and not _names_nothing(_without_verb(deferral.task)):
             yield _as_point(exchange, cut(line, 2 * OPEN_CHARS)), deferral.is_beyond
-        elif not deferral.what and is_remaining_work(before) and not approves(before):
+        elif not deferral.task and is_remaining_work(before) and not approves(before):
             yield _as_point(exchange, cut(before, 2 * OPEN_CHARS)), deferral.is_beyond
         elif (spoken := _last_spoken(exchange)) and not _ASKS_WHEN.search(spoken):
             yield OpenPoint(spoken), deferral.is_beyond

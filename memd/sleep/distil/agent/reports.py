@@ -110,7 +110,7 @@ def listed_rules(exchanges: Sequence[UserTurn]) -> Iterator[NapCandidate]:
     """
     agent_texts: list[str] = []
     for turn in exchanges:
-        for number, text in enumerate(turn.own.rules):
+        for number, text in enumerate(turn.words.rules):
             own = drop_quoted(Words(paragraphs=(text,)), agent_texts).paragraphs
             if 2 * len("".join(own)) > len(text):
                 place, slot = (turn.exchange.place,), f"{turn.slot}-rules{number}"
@@ -154,7 +154,7 @@ def approved_plan(run: Run) -> str:
     marked = _APPROVED_PLAN.search(run.result or "")
     if marked:
         return (run.result or "")[marked.end() :]
-    plan = run.given.get("plan") if isinstance(run.given, Mapping) else ""
+    plan = run.arguments.get("plan") if isinstance(run.arguments, Mapping) else ""
     return plan if isinstance(plan, str) else ""
 
 
@@ -163,7 +163,7 @@ def written_page(run: Run) -> str:
     path = edited_path(run)
     if not _PAGE.search(path) or _OWN_PAGE.search(path):
         return ""
-    given = run.given
+    given = run.arguments
     if isinstance(given, Mapping):
         text = next((given[key] for key in ("content", "file_text") if key in given), "")
     else:

@@ -232,7 +232,7 @@ def _steps(exchanges: Sequence[Exchange]) -> list[str]:
 
 def _plans(run: Run) -> bool:
     """Return whether *run* writes a plan; some recorders add a second run without arguments."""
-    return bool(run.given) and _PLANNING.search(run.tool) is not None
+    return bool(run.arguments) and _PLANNING.search(run.tool) is not None
 
 
 def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
@@ -244,7 +244,7 @@ def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
     for run in reversed(runs):
         if not _plans(run):
             continue
-        given = run.given
+        given = run.arguments
         if isinstance(given, str) and _PLAN.search(given):
             return [step.strip() for step in _STEP.findall(given)], bool(_BOX.search(given))
         if not isinstance(given, Mapping):
@@ -265,7 +265,7 @@ def _merge_changes(runs: Sequence[Run], changed: Sequence[object]) -> list[str]:
     """
     steps: dict[object, str] = {}
     for run in runs:
-        todos = run.given.get("todos") if isinstance(run.given, Mapping) else None
+        todos = run.arguments.get("todos") if isinstance(run.arguments, Mapping) else None
         for todo in todos if isinstance(todos, list) and _plans(run) else ():
             if isinstance(todo, Mapping):
                 steps[todo.get("id")] = _step(todo)
@@ -280,14 +280,14 @@ def _tasks(runs: Sequence[Run]) -> tuple[list[str], bool]:
     left: dict[str, str] = {}
     has_done = False
     for run in runs:
-        if not isinstance(run.given, Mapping):
+        if not isinstance(run.arguments, Mapping):
             continue
         created = _CREATED.search((run.result or "")[:_ANSWER_CHARS])
-        subject = run.given.get("subject")
+        subject = run.arguments.get("subject")
         if created and isinstance(subject, str):
             left[created[1]] = " ".join(subject.split())
-        elif run.given.get("status") in _ENDED:
-            has_done = left.pop(str(run.given.get("taskId")), None) is not None or has_done
+        elif run.arguments.get("status") in _ENDED:
+            has_done = left.pop(str(run.arguments.get("taskId")), None) is not None or has_done
     return list(left.values()), has_done
 
 

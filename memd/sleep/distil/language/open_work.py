@@ -292,9 +292,9 @@ def postpones(sentence: str) -> bool:
 
 
 class Deferral(NamedTuple):
-    """*what* is put off ("" if only a time is given); *is_beyond* says beyond this session."""
+    """The postponed *task* ("" if only a time is given); *is_beyond* says beyond this session."""
 
-    what: str
+    task: str
     is_beyond: bool
 
 
@@ -302,7 +302,7 @@ def defers(sentence: str) -> Deferral | None:
     """Return what a user's *sentence* puts off, None if it puts nothing off.
 
     >>> defers("ok, add it later, have to leave"), defers("tomorrow maybe")
-    (Deferral(what='add it', is_beyond=False), Deferral(what='', is_beyond=True))
+    (Deferral(task='add it', is_beyond=False), Deferral(task='', is_beyond=True))
     >>> defers("Printing is tomorrow"), defers("The dentist is half an hour later")
     (None, None)
     """

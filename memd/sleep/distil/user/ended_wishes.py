@@ -99,25 +99,25 @@ class _Wish(NamedTuple):
 
 
 class WishEnd(NamedTuple):
-    """The stems of each thing that a text ends (*named*), and of the whole text (*around*).
+    """*ended_stems* of each thing that a text ends, and *all_stems* of the text.
 
     >>> end = WishEnd.of("stop the analogies please, i mix them up")
     >>> end.ends("use analogies pls"), end.ends("use music analogies"), end.ends("no analogies")
     (True, True, False)
     """
 
-    named: tuple[frozenset[str], ...]
-    around: frozenset[str]
+    ended_stems: tuple[frozenset[str], ...]
+    all_stems: frozenset[str]
 
     @classmethod
     def of(cls, text: str) -> WishEnd:
-        """Return what *text* ends; *named* is empty for most texts."""
+        """Return what *text* ends; *ended_stems* is empty for most texts."""
         named = tuple(_list_ended(text))
         return cls(named, _words(text) if named else frozenset())
 
     def ends(self, earlier: str) -> bool:
         """Return whether *earlier* is a wish for one of these things, and nothing else of worth."""
-        if not self.named or len(earlier) > _CHARS_MAX:
+        if not self.ended_stems or len(earlier) > _CHARS_MAX:
             return False
         parts = sentences(earlier)
         ended = [part for part in parts if any(map(self._ends, _list_wishes(part, earlier)))]
@@ -129,8 +129,8 @@ class WishEnd(NamedTuple):
         return any(
             wish.head <= ended
             and (ended <= wish.thing or ended == wish.whole)
-            and (wish.is_named or bool(wish.around & self.around - ended))
-            for ended in self.named
+            and (wish.is_named or bool(wish.around & self.all_stems - ended))
+            for ended in self.ended_stems
         )
 
 

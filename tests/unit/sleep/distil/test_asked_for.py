@@ -76,7 +76,7 @@ def test_what_is_asked_for_has_room_in_a_full_session() -> None:
 )
 def test_what_is_private_is_in_nothing_that_a_nap_reads(texts: list[str], left: set[str]) -> None:
     messages = messages_of(*texts)
-    heard = read(messages, distils=True).heard
+    heard = read(messages, distils=True).conversation
     assert len(heard) == len(messages)
     contents = {str(each["content"]).removeprefix("remember: ") for each in heard}
     assert contents == {"", "Noted.", *left}

@@ -140,7 +140,7 @@ def test_a_runner_that_was_removed_or_is_not_found_is_gone() -> None:
         _bash("npx vitest run"),
         _bash("npm run build", "Exit code 1\nsrc/a.ts: error TS2304"),
     )
-    gone = {each.memory.gone for each in environment([exchange])}
+    gone = {each.memory.old_runners for each in environment([exchange])}
     assert gone == {("playwright", "test")}
 
 

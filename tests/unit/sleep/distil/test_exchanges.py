@@ -31,7 +31,7 @@ def test_an_exchange_is_what_the_user_wrote_and_what_the_agent_did_until_they_wr
     assert (one.place, one.end, one.user) == (0, 3, "build it")
     assert one.texts == [AgentText(1, "I build it."), AgentText(3, "The compiler is missing.")]
     (run,) = one.runs
-    assert (run.place, run.tool, run.given, run.result) == (
+    assert (run.place, run.tool, run.arguments, run.result) == (
         1,
         "Bash",
         {"command": "make"},
@@ -150,7 +150,7 @@ def test_the_exit_code_stands_at_the_head_once() -> None:
 def test_a_file_is_written_by_an_edit_that_did_not_fail() -> None:
     def edit(**fields: object) -> str:
         given = {"file_path": "a.py", "new_string": "1"}
-        return edited_path(_answer("done", "Edit", **fields)._replace(given=given))
+        return edited_path(_answer("done", "Edit", **fields)._replace(arguments=given))
 
     assert edit() == edit(exit_code=0) == edit(is_error=False) == "a.py"
     assert edit(exit_code=1) == edit(is_error=True) == ""

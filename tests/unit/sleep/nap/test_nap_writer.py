@@ -72,9 +72,9 @@ def test_a_digest_by_rule_tells_what_the_model_took_from_the_memories() -> None:
     )
     messages = [{"role": role, "content": content} for role, content in lines]
     draft = extract(read(messages, distils=True), rule=MemoryConsolidator())
-    *_, by_rule = draft.distilled
+    *_, by_rule = draft.memories
     assert rule not in by_rule.text
     fact = NapMemory(lines[1][1], NapKind.OUTCOME, (1,), "written", Origin.ASSISTANT)
-    *memories, last = merge(draft, [fact], {0, 1, 2, 3}, None).distilled
+    *memories, last = merge(draft, [fact], {0, 1, 2, 3}, None).memories
     assert memories == [fact]
     assert f"Asked last: {rule}" in last.text

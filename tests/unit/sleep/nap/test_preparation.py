@@ -63,9 +63,9 @@ def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
     )
 
     drafts = [draft.content for fact in nap.drafts for draft in fact.drafts.items]
-    assert KEY not in json.dumps([nap.extracted.shorter, texts(nap), drafts, nap.extracted.summary])
-    assert nap.extracted.answer[0] == nap.extracted.shorter[0]
-    assert nap.extracted.answer[-1] == {"role": "user", "content": KEY}
+    assert KEY not in json.dumps([nap.extract.shorter, texts(nap), drafts, nap.extract.summary])
+    assert nap.extract.answer[0] == nap.extract.shorter[0]
+    assert nap.extract.answer[-1] == {"role": "user", "content": KEY}
 
 
 def test_what_no_file_can_carry_is_replaced() -> None:
@@ -96,7 +96,7 @@ def test_a_message_is_kept_with_what_it_calls_and_with_what_arguments() -> None:
 def test_a_message_that_says_nothing_is_not_kept() -> None:
     nap = a_nap({"role": "user"}, {"role": "user", "content": " \n"}, {"content": None})
     assert nap.stored_messages[:3] == (None, None, None)
-    assert nap.extracted.detail.messages_before == 7
+    assert nap.extract.detail.messages_before == 7
 
 
 def test_equal_messages_are_told_apart_by_their_number() -> None:
@@ -170,18 +170,18 @@ def test_what_the_session_knows_is_counted_and_not_drafted_again() -> None:
     before, nap = a_nap(*messages), a_nap(*messages, context=SessionContext(known))
 
     assert [fact.request.text for fact in nap.drafts] == ["and lock"]
-    assert (nap.extracted.known_count, nap.extracted.detail.facts) == (2, 3)
-    assert (nap.extracted.summary, nap.stored_messages) == (
-        before.extracted.summary,
+    assert (nap.extract.known_count, nap.extract.detail.facts) == (2, 3)
+    assert (nap.extract.summary, nap.stored_messages) == (
+        before.extract.summary,
         before.stored_messages,
     )
 
 
 def test_a_short_list_is_left_as_it_is() -> None:
     nap = a_nap()
-    assert nap.extracted.answer == tuple(TAIL)
-    assert nap.extracted.summary == ""
-    assert nap.extracted.detail.messages_removed == 0
+    assert nap.extract.answer == tuple(TAIL)
+    assert nap.extract.summary == ""
+    assert nap.extract.detail.messages_removed == 0
     assert nap.drafts == ()
 
 
@@ -219,7 +219,7 @@ def test_a_nap_by_itself_drafts_what_is_distilled_and_not_the_facts() -> None:
         datetime(2026, 3, 1, 10, tzinfo=UTC),
     )
     assert memory.request.tags[0] == "nap"
-    assert automatic.extracted.detail.facts == 3  # those of the list
+    assert automatic.extract.detail.facts == 3  # those of the list
 
 
 def test_what_memd_said_itself_is_not_distilled_and_teaches_nothing() -> None:

@@ -160,7 +160,7 @@ def test_what_a_command_or_a_setting_cured_is_the_same_wherever_it_was() -> None
 @given(st.lists(st.tuples(st.text(max_size=80), st.text(max_size=300)), max_size=5))
 def test_no_run_is_an_error_and_no_fix_is_too_long(runs: list[tuple[str, str]]) -> None:
     called = [_bash(2 * at, line, result) for at, (line, result) in enumerate(runs)]
-    passing = [_bash(20 + at, f"X=1 {run.given['command']}") for at, run in enumerate(called)]  # type: ignore[index]
+    passing = [_bash(20 + at, f"X=1 {run.arguments['command']}") for at, run in enumerate(called)]  # type: ignore[index]
     answers = [(2 * at, WHY) for at in range(12)]
     for text in _texts(_exchange(answers, *called, *passing)):
         assert len(text) <= FIX_CHARS_MAX

@@ -89,9 +89,9 @@ def test_a_page_is_told_when_it_was_written_whole() -> None:
     given = {"file_path": "docs/gaps.md", "content": REPORT}
     run = Run(1, "1", "Write", given, "File created successfully at: docs/gaps.md")
     assert written_page(run) == REPORT
-    assert written_page(run._replace(given={"file_path": "gaps.py", "content": REPORT})) == ""
+    assert written_page(run._replace(arguments={"file_path": "gaps.py", "content": REPORT})) == ""
     assert (
-        written_page(run._replace(given={"file_path": ".claude/plans/a.md", "content": REPORT}))
+        written_page(run._replace(arguments={"file_path": ".claude/plans/a.md", "content": REPORT}))
         == ""
     )
     patch = "**Add: `docs/gaps.md`**\n```diff\n" + "".join(
