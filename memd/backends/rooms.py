@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memd.archive.quarantine import Quarantine
     from memd.archive.trash import Trash
     from memd.backends.transfer import Moving
-    from memd.domain.org.graph import Added
+    from memd.domain.org.graph import StoredTriple
     from memd.ingest.ingest import Ingest
     from memd.ingest.preferences import PreferenceWriter
     from memd.ingest.sharing import Sharing
@@ -250,9 +250,9 @@ class Rooms:
 
         return Records(self.db, self.ids)
 
-    async def _add(self, caller: Caller, text: str) -> Added:
+    async def _add(self, caller: Caller, text: str) -> StoredTriple:
         """Store the text of a triple as a memory, and extract its statement at once."""
-        from memd.domain.org.graph import Added
+        from memd.domain.org.graph import StoredTriple
 
         request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
         memory_id = await self.ingest.store(caller, request)
@@ -262,7 +262,7 @@ class Rooms:
                 "the triple was kept as a memory, but nothing is said by it",
                 hint="a name may have been screened as a secret",
             )
-        return Added(memory_id=memory_id, statement_id=ids[0])
+        return StoredTriple(memory_id=memory_id, statement_id=ids[0])
 
 
 async def open_rooms(  # noqa: PLR0913  # all that the rooms share

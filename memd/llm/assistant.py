@@ -15,7 +15,7 @@ from memd.llm.provider import Completion, CompletionRequest, estimate_usage, rea
 TEXT_CHARS_MAX = 500_000
 
 
-class Line(Protocol):
+class AssistantConnection(Protocol):
     """Requests to the client of a connection (``serve.routes.llm``)."""
 
     async def ask(self, params: dict[str, Any]) -> Any:
@@ -24,7 +24,7 @@ class Line(Protocol):
 
 
 class _Registration(NamedTuple):
-    line: Line
+    line: AssistantConnection
     name: str
     model: str | None
 
@@ -41,12 +41,12 @@ class ConnectedAssistant:
         """Return the names of the clients, the one in use first."""
         return [provider.name for provider in reversed(self._registered)]
 
-    def register(self, line: Line, name: str, model: str | None) -> None:
+    def register(self, line: AssistantConnection, name: str, model: str | None) -> None:
         """Use the client of *line* from now on."""
         self.drop(line)
         self._registered.append(_Registration(line, name, model))
 
-    def drop(self, line: Line) -> None:
+    def drop(self, line: AssistantConnection) -> None:
         """Stop using the client of *line*."""
         self._registered = [provider for provider in self._registered if provider.line is not line]
 

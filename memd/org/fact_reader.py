@@ -49,7 +49,7 @@ def find_matching(
                 fact_index.find_sharing(conn, terms(context), categories, limit + len(keys))
             )
         )
-    return org_facts.of_keys(conn, list(keys)[:limit])
+    return org_facts.by_keys(conn, list(keys)[:limit])
 
 
 class CandidateRows(NamedTuple):
@@ -67,7 +67,7 @@ def find_candidates(
     if not newest:
         return CandidateRows([], [])
     keys = fact_index.find_sharing(conn, terms(context), sorted(categories), limit)
-    by_words = org_facts.of_keys(conn, keys)
+    by_words = org_facts.by_keys(conn, keys)
     known_keys = set(keys)
     others = [row for row in newest if row.fact_key not in known_keys]
     return CandidateRows(by_words, others[: limit - len(by_words)])

@@ -17,12 +17,12 @@ from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.org.graph import (
     NOW,
-    Added,
     GraphAnswer,
     GraphAnswers,
     GraphPaths,
     Moment,
     Neighbours,
+    StoredTriple,
     fold_name,
 )
 from memd.org import graph_question, graph_search, graph_view
@@ -39,7 +39,7 @@ NEAR_HOPS = 3
 LINES_MAX = 5
 """Lines of a prompt."""
 
-Add = Callable[[Caller, str], Awaitable[Added]]
+Add = Callable[[Caller, str], Awaitable[StoredTriple]]
 """Stores the text of a triple as a memory of the caller, and extracts its statement."""
 
 
@@ -127,7 +127,7 @@ class Graph:
 
         return await self.db.read(work)
 
-    async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added:
+    async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> StoredTriple:
         """Store a triple as the text of a memory, which is the evidence of its statement.
 
         Raises OrgMemoryQueryError for names that would not be parsed back unchanged.

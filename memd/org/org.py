@@ -270,7 +270,7 @@ class Org:
         """Interleave *facts* and those of *walked_ids* that are in *categories*, each once."""
         facts_by_id = {fact.id: fact for fact in facts}
         new_ids = [fact_id for fact_id in walked_ids if fact_id not in facts_by_id]
-        for row in await self.db.read(org_facts.of_ids, new_ids, categories):
+        for row in await self.db.read(org_facts.by_ids, new_ids, categories):
             facts_by_id[row.fact_id] = fact_reader.to_fact(row)
         pairs = zip_longest((fact.id for fact in facts), walked_ids)
         order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)

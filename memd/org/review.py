@@ -22,7 +22,7 @@ from memd.org import temporal
 from memd.org.access import readable_categories, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
-from memd.org.signature import of_proposal
+from memd.org.signature import proposal_content
 from memd.store.file.connect import Reading, Writing
 from memd.store.org import org as log
 from memd.store.org import proposals
@@ -167,7 +167,7 @@ class Review:
     ) -> bytes:
         row = await self.org.db.read(proposals.get, proposal_id)
         # An unknown id fails like a wrong signature, so that nobody can probe for proposals.
-        fields = {} if row is None else of_proposal(_to_proposal(row))
+        fields = {} if row is None else proposal_content(_to_proposal(row))
         return await self.owner.verify(caller, signature, action, fields)
 
 

@@ -46,7 +46,7 @@ def statement(store: str, nonce: str, action: str, content: Mapping[str, Any]) -
     return HEAD + json.dumps(fields, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def of_fact(
+def fact_content(
     *, kind: str, fact_id: str | None, request: OrgFactWriteRequest | Proposal | None = None
 ) -> dict[str, Any]:
     """Return the content to sign for a write of a fact, with the hash of its text.
@@ -67,14 +67,14 @@ def of_fact(
     }
 
 
-def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
+def request_content(request: OrgFactWriteRequest) -> dict[str, Any]:
     """Return the content to sign for a request to publish a fact."""
-    return of_fact(kind=OperationType.PUBLISH.value, fact_id=request.fact_id, request=request)
+    return fact_content(kind=OperationType.PUBLISH.value, fact_id=request.fact_id, request=request)
 
 
-def of_proposal(proposal: Proposal) -> dict[str, Any]:
+def proposal_content(proposal: Proposal) -> dict[str, Any]:
     """Return the content to sign for a proposal: everything that it would change."""
-    content = of_fact(kind=proposal.kind.value, fact_id=proposal.fact_id, request=proposal)
+    content = fact_content(kind=proposal.kind.value, fact_id=proposal.fact_id, request=proposal)
     return {**content, "proposal": proposal.id}
 
 

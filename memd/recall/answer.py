@@ -18,9 +18,9 @@ from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.redaction import redact, screen_ahead
-from memd.recall.candidates import RankedCandidates
+from memd.recall.candidates import Ranking
 from memd.recall.question import name_candidates
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.ranking.scored_memories import diverse_order
 from memd.recall.scope import SearchScope
 from memd.recall.select import Selection, select, spread
@@ -39,7 +39,7 @@ class AnswerEntries:
     """The preferences and memories that fit the budget."""
 
     preferences: list[PreferenceRow]
-    items: list[Ranked]
+    items: list[RankedCandidate]
     preferences_left_out: int
     minimum: int | None
     """The smallest budget in which something would fit; None if something fits."""
@@ -50,7 +50,7 @@ class AnswerContent(NamedTuple):
 
     entries: AnswerEntries
     rows: Mapping[int, StoredMemory]
-    candidates: RankedCandidates
+    candidates: Ranking
     selection: Selection
 
 
@@ -62,7 +62,7 @@ def select_content(
     config: MemoryRetrievalConfig,
     conn: Reading,
     scopes: Sequence[SearchScope],
-    candidates: RankedCandidates,
+    candidates: Ranking,
 ) -> AnswerContent:
     """Return the content without a re-ranker: all preferences, then the best memories."""
     selection = select(candidates, request, reordered=config.diversity_penalty_enabled)
@@ -87,8 +87,8 @@ def with_preferences(
     request: RecallRequest,
     conn: Reading,
     scopes: Sequence[SearchScope],
-    candidates: RankedCandidates,
-) -> tuple[RankedCandidates, list[PreferenceRow]]:
+    candidates: Ranking,
+) -> tuple[Ranking, list[PreferenceRow]]:
     """Return the candidates and the preferences, for a caller that orders them by a model."""
     return candidates, applicable_preferences(conn, scopes[0], request)
 
@@ -124,7 +124,7 @@ def applicable_preferences(
 
 
 def choose(
-    items: Sequence[Ranked],
+    items: Sequence[RankedCandidate],
     prefers: Sequence[PreferenceRow],
     config: MemoryRetrievalConfig,
     *,
@@ -245,7 +245,9 @@ def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     )
 
 
-def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> MemoryChunk:
+def _memory_chunk(
+    item: RankedCandidate, row: StoredMemory, agent_id: str, *, why: bool
+) -> MemoryChunk:
     state = MemoryState(row.state)
     return MemoryChunk.model_construct(  # a row that matches its hash is valid
         id=row.memory_id,
@@ -282,7 +284,7 @@ def mark_of_chunk(chunk: MemoryChunk) -> str:
     return mark_of(chunk.origin, chunk.trust)
 
 
-def _why(item: Ranked) -> Explanation:
+def _why(item: RankedCandidate) -> Explanation:
     features = {name: round(value, 4) for name, value in item.measured.features.items()}
     return Explanation(
         features={**features, "score": round(item.score, 4)}, matched=item.measured.matched

@@ -27,13 +27,13 @@ from memd.recall.ranking.features import (
 from memd.recall.ranking.newer_first import Kin, find_kin
 from memd.recall.ranking.rankings import (
     RETRIEVED_ROWS,
-    Ranked,
+    RankedCandidate,
     put_digests_first,
     put_plans_first,
     rank_by_time,
     rank_with_gate,
 )
-from memd.recall.ranking.weights import Tuned, shipped_weights
+from memd.recall.ranking.weights import RankerTuning, shipped_weights
 from memd.recall.scope import SearchScope, SearchTarget
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -47,10 +47,10 @@ POSTINGS_MAX = 3_000  # index entries of all searched terms together: about 10 m
 
 
 @dataclass(frozen=True, slots=True)
-class RankedCandidates:
+class Ranking:
     """Candidates best first, and the gate's probability that one answers."""
 
-    items: list[Ranked]
+    items: list[RankedCandidate]
     gate: float
     degraded: str | None
     """Why only words were searched, if so."""
@@ -70,7 +70,7 @@ class SearchQuery:
     tokens: bytes = b""
     """Its token vectors; empty for a model without them."""
     degraded: str | None = None
-    tuned: Tuned | None = None
+    tuning: RankerTuning | None = None
     """The tuning that replaces the shipped weights, if the question has a vector."""
     excluded_key: int | None = None
     """The memory that the question was taken from (``TuningTrial``)."""
@@ -218,7 +218,7 @@ def person_first(conn: Reading, keys: Sequence[int], person: str, rows: int) -> 
 
 def rank_candidates(
     conn: Reading, scopes: Sequence[SearchScope], query: SearchQuery, keys: Sequence[Sequence[int]]
-) -> RankedCandidates:
+) -> Ranking:
     """Measure and order the candidates of all *scopes* together, and ask the gate.
 
     The first scope is the caller's own; only its summaries and its project are used.
@@ -233,8 +233,8 @@ def rank_candidates(
     candidates = [candidate for scoped in by_scope for candidate in scoped]
     nearness = _nearness(conn, query, by_scope)
     weights = shipped_weights(vector=vector is not None, tokens=bool(nearness.maxsims))
-    if query.tuned is not None and vector is not None:
-        weights = query.tuned.weights_for(tokens=bool(nearness.maxsims))
+    if query.tuning is not None and vector is not None:
+        weights = query.tuning.weights_for(tokens=bool(nearness.maxsims))
     stem = fulltext.stemmer(conn)
     measured = measure(asked, candidates, nearness, query.statistics, stem, len(by_scope[0]))
     project_id = scopes[0].result_filter.active_project_id
@@ -251,7 +251,7 @@ def rank_candidates(
     read_vectors = partial(vectors.read, conn, model_key=query.model_key)
     # Only the default model has token vectors, and it reads English alone.
     kin = find_kin(items, read_vectors, english_alone=bool(query.tokens)) if compares else {}
-    return RankedCandidates(items, chance, query.degraded, kin=kin)
+    return Ranking(items, chance, query.degraded, kin=kin)
 
 
 def _nearness(
@@ -282,7 +282,7 @@ def _nearness(
         with_tokens = {key: tokens[key] for key in embedded if tokens[key]}
         own = sum(each.memory_key in with_tokens for each in by_scope[0])
         matches = maxsims(query.tokens, with_tokens, own)
-    return Nearness(cosines if query.tuned is None else query.tuned.cosines(cosines), matches)
+    return Nearness(cosines if query.tuning is None else query.tuning.cosines(cosines), matches)
 
 
 def _exclude(
@@ -305,7 +305,9 @@ def _exclude(
     return remaining
 
 
-def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
+def _show_summaries(
+    conn: Reading, scope: SearchScope, items: Sequence[RankedCandidate]
+) -> list[RankedCandidate]:
     """Return *items* with each summary, once, in place of the sources that it supersedes.
 
     If the scope shows sources, they stay, and summaries that they belong to are left out.
@@ -317,7 +319,7 @@ def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) 
         return list(items)
     summaries = candidate_rows.find_summaries(conn, scope.result_filter, hidden)
     replaced = {each.memory_key for each in summaries.values()} if scope.shows_sources else set()
-    shown: dict[int, Ranked] = {}
+    shown: dict[int, RankedCandidate] = {}
     for item in items:
         candidate = item.measured.candidate
         if candidate.memory_key in replaced:

@@ -81,7 +81,7 @@ def list_page(
     if not paging.passing:
         params = filters.without_passing(params)
     if paging.projectless:
-        params = filters.of_no_project(params)
+        params = filters.without_project(params)
     by_event = not paging.sources
     rows = memories.list_page(conn, params, paging.limit + 1, place, by_event=by_event)
     count = min(paging.limit, _count_fitting(rows))

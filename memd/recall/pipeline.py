@@ -23,7 +23,7 @@ from memd.recall.candidates import (
     PERSON_ROWS,
     REFETCH_FACTOR,
     DenseKeys,
-    RankedCandidates,
+    Ranking,
     SearchQuery,
     dense_search,
     matching_dense,
@@ -56,7 +56,7 @@ NO_MODEL = "no embedding model: only words are searched; run: memd model install
 
 ScopeResolver = Callable[[Reading], Sequence[SearchScope]]
 """Says where to search; empty where there is nothing to search."""
-Finish = Callable[[Reading, Sequence[SearchScope], RankedCandidates], T]
+Finish = Callable[[Reading, Sequence[SearchScope], Ranking], T]
 """Makes an answer of the candidates, in the read that ranked them."""
 
 
@@ -161,7 +161,7 @@ class RetrievalPipeline:
         query = SearchQuery(
             asked,
             mode,
-            tuned=tuned if trial is None else trial.tuned,
+            tuning=tuned if trial is None else trial.tuned,
             excluded_key=None if trial is None else trial.excluded_key,
         )
         rows = search.rows
@@ -221,7 +221,7 @@ class RetrievalPipeline:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(query, degraded=why)
         vector, tokens = encoding
-        vector = vector if query.tuned is None else query.tuned.vector(vector)
+        vector = vector if query.tuning is None else query.tuning.vector(vector)
         return replace(query, vector=vector, model_key=model_key, tokens=tokens)
 
 
@@ -289,7 +289,7 @@ def rank_and_finish(
 
 
 def return_candidates(
-    _conn: Reading, _scopes: Sequence[SearchScope], candidates: RankedCandidates
-) -> RankedCandidates:
+    _conn: Reading, _scopes: Sequence[SearchScope], candidates: Ranking
+) -> Ranking:
     """Finish a search with its candidates as they are."""
     return candidates

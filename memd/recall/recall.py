@@ -23,11 +23,11 @@ from memd.domain.values import RESERVED_AGENT
 from memd.guard.redaction import redact_entry, screen_ahead
 from memd.recall import answer, listing
 from memd.recall.answer import AnswerContent
-from memd.recall.candidates import RankedCandidates
+from memd.recall.candidates import Ranking
 from memd.recall.listing import PageRequest
 from memd.recall.pipeline import RetrievalPipeline, ScopeResolver, Search, return_candidates
 from memd.recall.ranking.rankings import RETRIEVED_ROWS
-from memd.recall.ranking.weights import ActiveTuning, Tuned, TuningTrial
+from memd.recall.ranking.weights import ActiveTuning, RankerTuning, TuningTrial
 from memd.recall.rerank import rerank
 from memd.recall.scope import (
     RecallFilter,
@@ -152,18 +152,18 @@ class Recall:
 
     # Tuning.
 
-    async def active_tuning(self) -> Tuned | None:
+    async def active_tuning(self) -> RankerTuning | None:
         """Return the tuning in use for the installed model, if there is one."""
         if not self.tuning.loaded:
             self.tuning.load(await self.db.read(tunings.read_active))
         return self.tuning.for_model(self.embedder.fingerprint)
 
-    async def evaluate(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:
+    async def evaluate(self, caller: Caller, text: str, trial: TuningTrial) -> Ranking:
         """Return what a recall of *text* would select from if *trial* were in use."""
         where = RecallFilter(MemoryFilter(), self.clock.now_us())
         scopes = self._scopes(caller, where, also_shared=False)
         candidates = await self.pipeline.run(scopes, Search(text, trial=trial), return_candidates)
-        return RankedCandidates([], 0.0, None) if candidates is None else candidates
+        return Ranking([], 0.0, None) if candidates is None else candidates
 
     # Without a question.
 

@@ -29,7 +29,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import composed_parts
 from memd.extract.passing import passing_kind
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.ranking.scored_memories import jaccard
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.alternations import longest_first
@@ -79,30 +79,30 @@ _TAKES_UP = frozenset(
 class Repetition(NamedTuple):
     """A memory that is left out, and the one that stays in its place."""
 
-    item: Ranked
-    original: Ranked
+    item: RankedCandidate
+    original: RankedCandidate
 
 
 @dataclass(frozen=True)
-class Saying:
+class ComparableText:
     """A text in the form that is compared: without its introduction, in lower case."""
 
     candidate: SearchCandidate
     acknowledges: bool
     """Whether the introduction is an acknowledgement: "Got it, ..."."""
-    folded: tuple[str, ...]
+    words: tuple[str, ...]
     """Its words."""
     line: str
     """Its words joined by spaces, with one at each end, to search for whole words."""
-    telling: frozenset[str]
+    key_words: frozenset[str]
     """Its names, numbers and negations, in which texts that say the same must agree."""
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        return frozenset(itertools.pairwise(self.folded))
+        return frozenset(itertools.pairwise(self.words))
 
     @cached_property
-    def quoted(self) -> frozenset[tuple[str, ...]]:
+    def part_words(self) -> frozenset[tuple[str, ...]]:
         """The words of each text that a nap composed this memory of; empty for other memories."""
         parts = composed_parts(self.candidate.own) if self.candidate.is_composed else ()
         return frozenset(_fold(_split_lead(part)[1]) for part in parts)
@@ -124,7 +124,7 @@ class Saying:
         return {words: text for text in every if (words := _fold(_split_lead(text)[1]))}
 
     @cached_property
-    def stated(self) -> Collection[tuple[str, ...]]:
+    def statements(self) -> Collection[tuple[str, ...]]:
         """The words of its sentences that state something, or of all sentences if none does."""
         if self.candidate.is_composed:
             return self.sentences.keys()
@@ -132,36 +132,38 @@ class Saying:
         return stating or self.sentences.keys()
 
 
-def remove_repetitions(items: Iterable[Ranked]) -> tuple[list[Ranked], list[Repetition]]:
+def remove_repetitions(
+    items: Iterable[RankedCandidate],
+) -> tuple[list[RankedCandidate], list[Repetition]]:
     """Return *items*, best first, without repetitions, and the repetitions.
 
     The memory that stays takes the place and the relevance of the best one that it replaces.
     """
-    once: list[Ranked] = []
-    sayings: list[Saying] = []
+    once: list[RankedCandidate] = []
+    texts: list[ComparableText] = []
     cut: list[Repetition] = []
     for item in items:
-        saying = read_saying(item.measured.candidate)
-        places = [at for at, other in enumerate(sayings) if repeat(saying, other)]
+        text = to_comparable(item.measured.candidate)
+        places = [at for at, other in enumerate(texts) if repeat(text, other)]
         if not places:
             once.append(item)
-            sayings.append(saying)
+            texts.append(text)
             continue
         first, *others = places
         stands = once[first]
-        if not stands_for(saying, sayings[first]):
+        if not stands_for(text, texts[first]):
             cut.append(Repetition(item, stands))
             continue
         new = replace(item, relevance=stands.relevance, bar=stands.bar)
         cut.append(Repetition(stands, new))
-        once[first], sayings[first] = new, saying
-        for at in reversed([at for at in others if stands_for(saying, sayings[at])]):
+        once[first], texts[first] = new, text
+        for at in reversed([at for at in others if stands_for(text, texts[at])]):
             cut.append(Repetition(once.pop(at), new))
-            del sayings[at]
+            del texts[at]
     return once, cut
 
 
-def read_saying(candidate: SearchCandidate) -> Saying:
+def to_comparable(candidate: SearchCandidate) -> ComparableText:
     """Return the text of *candidate* in the form that is compared."""
     words = WORD.findall(candidate.own)
     acknowledges = False
@@ -176,7 +178,9 @@ def read_saying(candidate: SearchCandidate) -> Saying:
         or (not word.isalpha() and any(map(str.isdigit, word)))
     }
     line = f" {' '.join(folded)} "
-    return Saying(candidate, acknowledges, folded, line, _NOT.intersection(folded) | telling)
+    return ComparableText(
+        candidate, acknowledges, folded, line, _NOT.intersection(folded) | telling
+    )
 
 
 def _split_lead(text: str) -> tuple[bool, str]:
@@ -197,17 +201,17 @@ def _fold(text: str) -> tuple[str, ...]:
     return tuple(map(str.casefold, WORD.findall(text)))
 
 
-def repeat(one: Saying, other: Saying) -> bool:
+def repeat(one: ComparableText, other: ComparableText) -> bool:
     """Return whether two texts say the same, or one contains all that the other says."""
-    if one.folded == other.folded:
+    if one.words == other.words:
         return True
-    if one.telling == other.telling and jaccard(one.pairs, other.pairs) >= ALIKE:
+    if one.key_words == other.key_words and jaccard(one.pairs, other.pairs) >= ALIKE:
         return True
-    longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
+    longer, shorter = (one, other) if len(one.words) > len(other.words) else (other, one)
     return _holds(longer, shorter) or _holds(shorter, longer)
 
 
-def stands_for(one: Saying, other: Saying) -> bool:
+def stands_for(one: ComparableText, other: ComparableText) -> bool:
     """Return whether *one* stays rather than *other*, which it repeats."""
     holds = _holds(one, other)
     if holds != _holds(other, one):
@@ -220,9 +224,9 @@ def _precedence(candidate: SearchCandidate) -> tuple[int, int]:
     return int(candidate.trust), candidate.moment_us
 
 
-def _holds(whole: Saying, part: Saying) -> bool:
+def _holds(whole: ComparableText, part: ComparableText) -> bool:
     """Return whether *whole* contains all that *part* says, and may replace it."""
-    is_shorter = WITHIN_WORDS_MIN <= len(part.folded) < len(whole.folded)
+    is_shorter = WITHIN_WORDS_MIN <= len(part.words) < len(whole.words)
     if is_shorter and whole.candidate.trust >= part.candidate.trust and part.line in whole.line:
         return True
     if _quotes(whole, part) or _is_made_of(part, whole):
@@ -230,7 +234,7 @@ def _holds(whole: Saying, part: Saying) -> bool:
     return part.acknowledges and _is_echo(part, whole)
 
 
-def _quotes(whole: Saying, part: Saying) -> bool:
+def _quotes(whole: ComparableText, part: ComparableText) -> bool:
     """Return whether *whole* is a nap's memory that quotes *part*, of the same session.
 
     It may replace a person's statement, although it is trusted less, because it also has the
@@ -240,16 +244,16 @@ def _quotes(whole: Saying, part: Saying) -> bool:
         return False
     if not _are_of_one_session(whole, part):
         return False
-    is_quoted = part.line in whole.line and part.folded in whole.quoted
+    is_quoted = part.line in whole.line and part.words in whole.part_words
     return is_quoted or _states_all(whole, part)
 
 
-def _states_all(whole: Saying, part: Saying) -> bool:
+def _states_all(whole: ComparableText, part: ComparableText) -> bool:
     """Return whether *whole* has every sentence in which *part* states something."""
-    return bool(part.stated) and all(words in whole.sentences for words in part.stated)
+    return bool(part.statements) and all(words in whole.sentences for words in part.statements)
 
 
-def _is_made_of(part: Saying, whole: Saying) -> bool:
+def _is_made_of(part: ComparableText, whole: ComparableText) -> bool:
     """Return whether a nap composed *part* only of sentences of the turn *whole*."""
     if (
         not part.candidate.is_composed
@@ -260,7 +264,7 @@ def _is_made_of(part: Saying, whole: Saying) -> bool:
     return _are_of_one_session(whole, part) and _states_all(whole, part)
 
 
-def _is_echo(part: Saying, whole: Saying) -> bool:
+def _is_echo(part: ComparableText, whole: ComparableText) -> bool:
     """Return whether *part* is an assistant's acknowledgement that adds nothing to *whole*."""
     is_fact = whole.candidate.is_composed or whole.candidate.origin == Origin.PERSON
     if (
@@ -269,12 +273,12 @@ def _is_echo(part: Saying, whole: Saying) -> bool:
         or whole.candidate.trust < part.candidate.trust
     ):
         return False
-    if not _are_of_one_session(whole, part) or len(whole.folded) > ECHOED_WORDS_MAX:
+    if not _are_of_one_session(whole, part) or len(whole.words) > ECHOED_WORDS_MAX:
         return False
-    return all(_is_said(word, whole.folded) for word in part.folded if _says_something(word))
+    return all(_is_said(word, whole.words) for word in part.words if _says_something(word))
 
 
-def _are_of_one_session(one: Saying, other: Saying) -> bool:
+def _are_of_one_session(one: ComparableText, other: ComparableText) -> bool:
     return (
         one.candidate.session_key is not None
         and one.candidate.session_key == other.candidate.session_key

@@ -19,8 +19,8 @@ from memd.domain.encoding import PairScorer
 from memd.recall.ranking.weights import logistic
 
 if TYPE_CHECKING:  # the scores alone need no store
-    from memd.recall.candidates import RankedCandidates
-    from memd.recall.ranking.rankings import Ranked
+    from memd.recall.candidates import Ranking
+    from memd.recall.ranking.rankings import RankedCandidate
 
 CANDIDATES = 20
 WEIGHT = 0.16
@@ -52,7 +52,7 @@ def blend(
     return max(0.0, min(1.0, score))
 
 
-def rank_blended(items: Sequence[Ranked]) -> list[Ranked]:
+def rank_blended(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     """Return *items* ordered by blended scores, for want of a re-ranker (SPEC 2.7)."""
     scored = [
         replace(
@@ -94,8 +94,8 @@ async def blend_scores(
 
 
 async def rerank(
-    scorer: PairScorer | None, query: str, items: Sequence[Ranked], candidates: RankedCandidates
-) -> tuple[list[Ranked], RankedCandidates]:
+    scorer: PairScorer | None, query: str, items: Sequence[RankedCandidate], candidates: Ranking
+) -> tuple[list[RankedCandidate], Ranking]:
     """Return *items* re-ranked, and *candidates* with ``degraded`` set if that failed.
 
     Without a model, and when it fails or is too slow, the order is that of the blended scores
@@ -117,7 +117,9 @@ async def rerank(
     return rank_blended(items), replace(candidates, degraded=degraded)
 
 
-async def _rerank_first(scorer: PairScorer, query: str, items: Sequence[Ranked]) -> list[Ranked]:
+async def _rerank_first(
+    scorer: PairScorer, query: str, items: Sequence[RankedCandidate]
+) -> list[RankedCandidate]:
     first, rest = items[:CANDIDATES], items[CANDIDATES:]
     texts = [item.measured.candidate.own for item in first]
     scores = await blend_scores(scorer, query, texts, [item.relevance for item in first])

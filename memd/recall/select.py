@@ -44,10 +44,10 @@ from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import folder_name
 from memd.extract.passing_words import ASKS
-from memd.recall.candidates import RankedCandidates
+from memd.recall.candidates import Ranking
 from memd.recall.question import MARKS
 from memd.recall.ranking.newer_first import asks_before, put_newer_first
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import remove_repetitions
 from memd.store.search.candidate_rows import SearchCandidate
@@ -80,28 +80,30 @@ UNREAD_SHARE = 0.5
 """Minimum share of the best relevance, for questions in a language the model cannot read."""
 
 
-class Cut(NamedTuple):
+class Exclusion(NamedTuple):
     """A candidate that is not in the answer, and the reason."""
 
-    item: Ranked
+    item: RankedCandidate
     reason: Literal["gate", "bar", "repeats", "room"]
-    duplicate_of: Ranked | None = None
+    duplicate_of: RankedCandidate | None = None
     """The memory that says the same, for ``repeats``."""
 
 
 class Selection(NamedTuple):
     """The selected memories, best first, how many of them to return, and the best of the others."""
 
-    items: list[Ranked]
+    items: list[RankedCandidate]
     count_max: int
-    excluded: list[Cut]
+    excluded: list[Exclusion]
 
-    def all_excluded(self, answer: Sequence[Ranked]) -> tuple[ExcludedMemory, ...]:
+    def all_excluded(self, answer: Sequence[RankedCandidate]) -> tuple[ExcludedMemory, ...]:
         """Return what was cut, and selected memories that had no room in *answer*."""
         keys = {item.measured.candidate.memory_key for item in answer}
         worth = self.items[: self.count_max]
         left = [
-            Cut(item, "room") for item in worth if item.measured.candidate.memory_key not in keys
+            Exclusion(item, "room")
+            for item in worth
+            if item.measured.candidate.memory_key not in keys
         ]
         return tuple(
             ExcludedMemory(
@@ -116,7 +118,7 @@ class Selection(NamedTuple):
         )
 
 
-def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: bool) -> Selection:
+def select(candidates: Ranking, request: RecallRequest, *, reordered: bool) -> Selection:
     """Return the candidates that answer *request*: as many as it names, else those above their bar.
 
     *reordered* says that a re-ranker orders the result: it gets more candidates to choose from, and
@@ -137,19 +139,21 @@ def select(candidates: RankedCandidates, request: RecallRequest, *, reordered: b
     worth = [item for item in once if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
     kept = {item.measured.candidate.memory_key for item in worth}
     others = [item for item in once if item.measured.candidate.memory_key not in kept]
-    cut += [Cut(item, "bar") for item in others]
-    cut += [Cut(item, "gate") for item in items if not item.passes]
+    cut += [Exclusion(item, "bar") for item in others]
+    cut += [Exclusion(item, "gate") for item in items if not item.passes]
     cut.sort(key=lambda each: -each.item.relevance)
     pool = [item for item in others if item.relevance >= least] if reordered and worth else []
     return Selection([*worth, *pool], len(worth), cut[:CUTS_TOLD_MAX])
 
 
-def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[Cut]]:
+def _each_once(items: Sequence[RankedCandidate]) -> tuple[list[RankedCandidate], list[Exclusion]]:
     """Return *items* in their order without those that repeat another one, and the repetitions."""
     compared = [item for item in items if item.relevance >= COMPARED_SHARE * item.bar]
     others = [item for item in items if item.relevance < COMPARED_SHARE * item.bar]
     once, repetitions = remove_repetitions(compared)
-    return [*once, *others], [Cut(each.item, "repeats", each.original) for each in repetitions]
+    return [*once, *others], [
+        Exclusion(each.item, "repeats", each.original) for each in repetitions
+    ]
 
 
 def _asks(query: str) -> bool:
@@ -162,7 +166,9 @@ def _asks(query: str) -> bool:
     return is_question or len(query.split()) <= _LOOKUP_WORDS_MAX
 
 
-def _raise_bar(item: Ranked, weighed: Ranked, request: RecallRequest, *, asks: bool) -> Ranked:
+def _raise_bar(
+    item: RankedCandidate, weighed: RankedCandidate, request: RecallRequest, *, asks: bool
+) -> RankedCandidate:
     """Return *weighed* with a higher bar, if it is of a kind that a prompt did not ask for.
 
     *item* is the same memory with its original bar, of which the result's is a multiple. *asks* is
@@ -205,7 +211,7 @@ def _is_named(project_id: str, query: str) -> bool:
 # of it. But the match is uneven: an answer in other words matches every part to some degree.
 
 
-def weigh_evenness(items: Sequence[Ranked], query: str) -> list[Ranked]:
+def weigh_evenness(items: Sequence[RankedCandidate], query: str) -> list[RankedCandidate]:
     """Return *items* in their order, with adjusted bars for statements of a person.
 
     A bar rises (in log odds) with the unevenness of the match, and with its distance to the best
@@ -223,19 +229,19 @@ def weigh_evenness(items: Sequence[Ranked], query: str) -> list[Ranked]:
     return [_with_bar(item, best) if _is_weighed(item) else item for item in items]
 
 
-def _is_near_bar(item: Ranked) -> bool:
+def _is_near_bar(item: RankedCandidate) -> bool:
     """Return whether a self-contained memory reaches the lowest bar that it can get."""
     candidate = item.measured.candidate
     stands_alone = candidate.speaker is None and not candidate.is_composed
     return stands_alone and item.passes and item.relevance >= EVEN_BARS * item.bar
 
 
-def _is_weighed(item: Ranked) -> bool:
+def _is_weighed(item: RankedCandidate) -> bool:
     is_stated = item.measured.candidate.origin == Origin.PERSON and item.measured.match.mean > 0
     return is_stated and 0 < item.bar < 1 and _is_near_bar(item)
 
 
-def _with_bar(item: Ranked, best: float) -> Ranked:
+def _with_bar(item: RankedCandidate, best: float) -> RankedCandidate:
     match, bar = item.measured.match, EVEN_BARS * item.bar
     doubt = _UNEVEN_ODDS * max(0.0, match.spread - UNEVEN)
     doubt += _FARTHER_ODDS * max(0.0, best - match.mean)
@@ -243,7 +249,7 @@ def _with_bar(item: Ranked, best: float) -> Ranked:
     return replace(item, bar=min(odds / (1 + odds), max(_BAR_MAX, item.bar)))
 
 
-def _raise_unread_bars(items: Sequence[Ranked]) -> list[Ranked]:
+def _raise_unread_bars(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     """Return *items* with bars of at least ``UNREAD_SHARE`` of the best relevance.
 
     The default model reads English, and gives texts of any other language similar vectors (decision
@@ -260,10 +266,10 @@ def _raise_unread_bars(items: Sequence[Ranked]) -> list[Ranked]:
 # The cap on foreign sources.
 
 
-def spread(items: Sequence[Ranked]) -> list[Ranked]:
+def spread(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     """Return *items* in their order, without foreign memories beyond a limit."""
     counts: Counter[Hashable] = Counter()
-    remaining: list[Ranked] = []
+    remaining: list[RankedCandidate] = []
     foreign = _WordPairs()
     for item in items:
         candidate = item.measured.candidate

@@ -259,7 +259,7 @@ class Dispatch:
         if route.repeats == "anew":
             caller = replace(context.caller, idempotency_key=None)
             return await route.call(replace(context, caller=caller), params)
-        return await self._rooms.answers.once(
+        return await self._rooms.answers.run_once(
             context.caller,
             lambda caller: route.call(replace(context, caller=caller), params),
         )

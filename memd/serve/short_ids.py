@@ -59,26 +59,26 @@ class ShortIds:
     ) -> list[str]:
         match kind:
             case "memory" | "archived" | "forgettable":
-                ids = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
+                ids = stored.find_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
                 if kind == "archived":
-                    ids += stored.of_archive(conn, caller.agent_id, ends)
+                    ids += stored.find_archived(conn, caller.agent_id, ends)
                 if kind == "forgettable":
-                    ids += stored.of_lessons(conn, caller.agent_id, ends)
+                    ids += stored.find_lessons(conn, caller.agent_id, ends)
                 return ids
             case "any agent's":
                 return [
                     memory_id
-                    for agent_id, memory_id in stored.of_all_agents(conn, ends)
+                    for agent_id, memory_id in stored.find_in_all_agents(conn, ends)
                     if caller.may_be(agent_id)
                 ]
             case "fact":
-                return stored.of_facts(
+                return stored.find_facts(
                     conn, readable_categories([self.org.read_access], caller), ends
                 )
             case "session":
-                return stored.of_sessions(conn, caller.agent_id, ends)
+                return stored.find_sessions(conn, caller.agent_id, ends)
             case "run":
-                return stored.of_runs(conn, ends)
+                return stored.find_runs(conn, ends)
 
 
 def _only(end: str, ids: Sequence[str]) -> str:

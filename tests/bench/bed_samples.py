@@ -30,7 +30,7 @@ from memd.domain.caller import Caller
 from memd.domain.inject import PrepareRequest
 from memd.embedding.cross_encoder import RerankerThread
 from memd.inject.inject import Inject
-from memd.recall.ranking.features import Measured
+from memd.recall.ranking.features import MeasuredCandidate
 from memd.recall.recall import Recall
 from memd.serve.rooms import DaemonRooms
 
@@ -49,7 +49,7 @@ class Asking:
     ) -> None:
         self._recall, self._agent, self._inject, self._project = recall, agent, inject, project
 
-    async def candidates(self, text: str) -> tuple[list[Measured], list[str | None]]:
+    async def candidates(self, text: str) -> tuple[list[MeasuredCandidate], list[str | None]]:
         return await candidates_of(self._recall, self._agent, text)
 
     async def sample(
@@ -62,7 +62,7 @@ class Asking:
         return Sample(kind, fold, name, len(gold), candidates, right, bed, prompt)
 
     async def prompt(
-        self, text: str, candidates: Sequence[Measured], right: Sequence[bool]
+        self, text: str, candidates: Sequence[MeasuredCandidate], right: Sequence[bool]
     ) -> tuple[bool, ...] | None:
         """Return which entries of a default prompt answer."""
         if self._inject is None:
@@ -79,7 +79,7 @@ class Asking:
 
 
 def nearest_of_each(
-    gold: Sequence[str], candidates: Sequence[Measured], sources: Sequence[str | None]
+    gold: Sequence[str], candidates: Sequence[MeasuredCandidate], sources: Sequence[str | None]
 ) -> list[bool]:
     """Return which of *candidates* answer: of a long text in pieces the piece that is nearest."""
     nearest: dict[str, int] = {}

@@ -19,7 +19,7 @@ from memd.embedding.embed import load_encoder
 from memd.embedding.encoders import FastembedEncoder
 from memd.embedding.model_files import read_manifest
 from memd.embedding.sentence_states import SentenceWindow, judge, windows_of
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapMemory
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ RULES_ALONE = os.environ.get("MEMD_BENCH_RULES") == "1"
 
 def distilled(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories that a nap makes of *messages*."""
-    session = ReadSession.of(messages)
+    session = SessionTurns.of(messages)
     return distil(session, classify(session.sentences(), session.agent_places()))
 
 

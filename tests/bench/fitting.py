@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bench import public
 from bench.samples import Sample
-from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, rank, signals
+from memd.recall.ranking.rankings import GATE_TOP, RankedCandidate, calibration, rank, signals
 from memd.recall.ranking.weights import CALIBRATION, WITHOUT_VECTORS, Weights, logistic
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Judged:
     """A sample as one table of weights ranks it: is the answer among the ten best, and how much."""
 
     sample: Sample
-    items: list[Ranked]
+    items: list[RankedCandidate]
     signals: dict[str, float]
     right: list[bool]
     chance: float

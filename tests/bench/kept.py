@@ -38,7 +38,7 @@ from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines,
 from bench.scores import quantile
 from bench.stage import save_result
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.transcript.consolidator import MemoryConsolidator
 
@@ -129,7 +129,7 @@ def _cpu_ms(messages: Sequence[Message]) -> list[float]:
     for _ in range(REPEATS):
         classified.forget()
         begun = time.process_time()
-        session = ReadSession.of(messages)
+        session = SessionTurns.of(messages)
         read = time.process_time()
         logits = classified.classify(session.sentences(), session.agent_places())
         judged = time.process_time()

@@ -33,7 +33,7 @@ from bench.sentence_fit import HEAD, Array, package_head, read_states
 from bench.written import DONE, WISH, read_messages
 from memd.embedding.sentence_head import parse
 from memd.embedding.sentence_reader import READER_FILE, SentenceReader, pack, sentence_reader
-from memd.sleep.distil.distil import ReadSession
+from memd.sleep.distil.distil import SessionTurns
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.sentence_worth import LIFE_KEPT
 from memd.text.languages import is_foreign
@@ -138,7 +138,7 @@ def read(messages: Sequence[Mapping[str, Any]]) -> Judged:
 
 def sentences_of(text: str) -> list[str]:
     """Return the sentences that a nap over a message of *text* judges."""
-    turns = ReadSession.of([{"role": "user", "content": text}, DONE]).turns
+    turns = SessionTurns.of([{"role": "user", "content": text}, DONE]).turns
     return turns[0].sentences if turns else []
 
 

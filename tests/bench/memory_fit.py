@@ -28,7 +28,7 @@ from memd.embedding.model_files import DIMENSION
 from memd.embedding.sentence_head import SentenceHead
 from memd.embedding.sentence_states import pool, windows_of
 from memd.sleep.distil.distil import (
-    ReadSession,
+    SessionTurns,
     find_candidates,
     judged_sentences,
     weigh_turns,
@@ -100,7 +100,7 @@ def labels() -> list[dict[str, Any]]:
 def _of_page(
     page: dict[str, Any], path: Path, writer: str, head: SentenceHead
 ) -> Iterator[Labelled]:
-    session = ReadSession.of(read_messages(path))
+    session = SessionTurns.of(read_messages(path))
     left = dict(page["worth"])
     with patch("memd.sleep.distil.sentence_worth.sentence_head", lambda: head):
         turns = weigh_turns(session, [list(_logits(each, head)) for each in session.sentences()])

@@ -28,7 +28,7 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.recall.pipeline import Search, return_candidates
-from memd.recall.ranking.features import Measured
+from memd.recall.ranking.features import MeasuredCandidate
 from memd.recall.recall import Recall
 from memd.recall.scope import RecallFilter, caller_scopes
 from memd.serve.rooms import DaemonRooms
@@ -51,7 +51,7 @@ class Sample:
     fold: str
     name: str
     gold: int
-    candidates: list[Measured]
+    candidates: list[MeasuredCandidate]
     right: list[bool]
     bed: str = "dialogues"
     prompt: tuple[bool, ...] | None = None
@@ -165,7 +165,7 @@ async def _small(house: Rooms) -> AsyncIterator[Sample]:
 
 async def candidates_of(
     recall: Recall, agent: str, text: str
-) -> tuple[list[Measured], list[str | None]]:
+) -> tuple[list[MeasuredCandidate], list[str | None]]:
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     caller = Caller(agent_id=agent, method="fit")
     where = RecallFilter(MemoryFilter(), recall.clock.now_us())

@@ -30,7 +30,7 @@ from memd.embedding.embed import EmbedderThread
 from memd.learn.tuning.evaluation import LabelledQuestion
 from memd.learn.tuning.ranker import mean_entries
 from memd.learn.tuning.stages import FIT_PAIRS_MAX, Stages
-from memd.recall.ranking.weights import Tuned, TuningTrial, parse_tuning
+from memd.recall.ranking.weights import RankerTuning, TuningTrial, parse_tuning
 from memd.recall.recall import Recall
 from memd.store.file.connect import Reading
 
@@ -122,7 +122,7 @@ async def labelled(stages: Stages, put: Sequence[Put], some: int | None = None) 
     return gains
 
 
-async def trained(stages: Stages, fit: Sequence[LabelledQuestion]) -> dict[str, Tuned]:
+async def trained(stages: Stages, fit: Sequence[LabelledQuestion]) -> dict[str, RankerTuning]:
     """Return what a run would make of *fit*."""
     request = TuneRequest()
     negatives = await stages.mine_negatives(fit, request, _unheard)
@@ -146,7 +146,7 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
         TuneStage.TRAINING,
         TuneStage.EVALUATING,
     ):
-        work |= await stages.do(stage, work, TuneRequest(weights=True), _unheard)
+        work |= await stages.run(stage, work, TuneRequest(weights=True), _unheard)
     gains.seconds.append(time.perf_counter() - began)
     made = {name: parse_tuning(body) for name, body in work["made"].items()}
     await _test(stages, put, made, gains)
@@ -154,7 +154,9 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     return {**gains.rows(), **decided}
 
 
-async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gains: Gains) -> None:
+async def _test(
+    stages: Stages, put: Sequence[Put], made: dict[str, RankerTuning], gains: Gains
+) -> None:
     for name, tuned in {"shipped": None, **made}.items():
         asked = [LabelledQuestion(0, one.dialogue, one.text) for one in put]
         seen = await stages.rank_questions(asked, tuned, _unheard)
@@ -189,7 +191,7 @@ async def latency(house: Rooms, stages: Stages, put: Sequence[Put]) -> dict[str,
     }
 
 
-async def _timed(recall: Recall, one: Put, tuned: Tuned | None) -> float:
+async def _timed(recall: Recall, one: Put, tuned: RankerTuning | None) -> float:
     began = time.perf_counter()
     await recall.evaluate(
         Caller(agent_id=one.dialogue, method="bench"), one.text, TuningTrial(tuned)

@@ -34,7 +34,7 @@ from memd.base.errors import (
 from memd.base.limits import PROPOSALS_OPEN_MAX
 from memd.client import Client
 from memd.domain.org.access import Proposal
-from memd.org.signature import new_key, of_proposal, of_request, statement
+from memd.org.signature import new_key, proposal_content, request_content, statement
 from memd.serve.routes.org import WriteFactParams
 from memd.serve.routes.routes import validate
 
@@ -141,7 +141,7 @@ def test_a_proposal_keeps_its_times_and_tags_and_is_signed_with_them(
     assert list(waiting) == [timed, plain, other]  # the refused write proposed the first
     assert {name: waiting[timed][name] for name in times} == times
     stripped = Proposal.model_validate({**waiting[timed], "valid_from": None, "valid_to": None})
-    signature = owner.sign("org.approve", of_proposal(stripped))
+    signature = owner.sign("org.approve", proposal_content(stripped))
     with pytest.raises(DeniedError):
         owner.client.call("org.approve", {"id": timed, "signature": signature})
 
@@ -206,7 +206,7 @@ def test_p15_no_key_writes_as_a_human_whatever_it_tries(
     """Every way in but the owner's own key, each refused, each on record (PROMISES P15)."""
     fact = validate(WriteFactParams, POLICY)
     right = owner.written(**POLICY)["signature"]
-    forged = AnOwner(agent).sign("org.write", of_request(fact))
+    forged = AnOwner(agent).sign("org.write", request_content(fact))
     elsewhere = {**right, "value": _over(owner, right["nonce"], "org.write", fact, store="00" * 16)}
     action = {**right, "value": _over(owner, right["nonce"], "org.approve", fact)}
     own_nonce = {"nonce": "00" * 32, "value": _over(owner, "00" * 32, "org.write", fact)}
@@ -481,7 +481,7 @@ def typed(
 def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFactParams, store: str = "") -> str:
     """Return the owner's own signature over something else than what will be asked."""
     store = store or owner.client.call("owner.state")["store"]
-    return owner.key.sign(statement(store, nonce, action, of_request(fact))).hex()
+    return owner.key.sign(statement(store, nonce, action, request_content(fact))).hex()
 
 
 def _counted(owner: AnOwner, client: str, counts: dict[str, int]) -> None:

@@ -134,7 +134,7 @@ def test_a_literal_search_finds_exactly_what_holds_the_text(steps: list[Step], t
         keys = fact_index.find_literal(conn, text, list(OrgFactCategory), 100)
         held = [row for row in replayed(log) if row.retracted_at_us is None and text in row.content]
         expected = sorted(held, key=lambda row: (row.content.index(text), len(row.content)))
-        rows = org_facts.of_keys(conn, keys)
+        rows = org_facts.by_keys(conn, keys)
         assert {row.fact_id for row in rows} == {row.fact_id for row in held}
         places = [(row.content.index(text), len(row.content)) for row in rows]
         assert places == [(row.content.index(text), len(row.content)) for row in expected]

@@ -22,7 +22,7 @@ from memd.domain.settings.org import CategoryWriteRule, OrgMemoryConfig, WriteAc
 from memd.domain.values import unheard
 from memd.org.owner import Owner
 from memd.org.review import Review
-from memd.org.signature import of_proposal, statement
+from memd.org.signature import proposal_content, statement
 from memd.store.file import backup
 from memd.store.file.connect import Reading
 
@@ -311,5 +311,5 @@ async def _signed(review: Review, proposal_id: str) -> Signature:
     state = await review.owner.set(CALLER, key.public_key().public_bytes_raw().hex(), None)
     (proposal,), _ = await review.list(CALLER, None, 5)
     assert proposal.id == proposal_id
-    signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+    signed_text = statement(state.store, state.nonce, "org.approve", proposal_content(proposal))
     return Signature(nonce=state.nonce, value=key.sign(signed_text).hex())

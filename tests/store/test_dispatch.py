@@ -23,7 +23,7 @@ from memd.domain.caller import OWNERS_COMMANDS
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.org.access import Proposal
 from memd.domain.settings.settings import Settings
-from memd.org.signature import of_proposal, statement
+from memd.org.signature import proposal_content, statement
 from memd.rpc.envelope import Request
 from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest
@@ -228,7 +228,10 @@ def signed(action: str) -> Maker:
         (proposal,) = (await done(desk, "org.review"))["items"]
         state = await done(desk, "owner.state")
         signed_text = statement(
-            state["store"], state["nonce"], action, of_proposal(Proposal.model_validate(proposal))
+            state["store"],
+            state["nonce"],
+            action,
+            proposal_content(Proposal.model_validate(proposal)),
         )
         return {
             **proposed,

@@ -139,15 +139,15 @@ class LongWork:
 async def test_long_work_is_done_once_for_a_key_and_repeats_its_answer(house: Rooms) -> None:
     work = LongWork()
     answers = Answers(house.db)
-    first, second = (asyncio.create_task(answers.once(KEYED, work)) for _ in range(2))
+    first, second = (asyncio.create_task(answers.run_once(KEYED, work)) for _ in range(2))
     await asyncio.sleep(0)
     work.gate.set()
     assert (await first, await second) == ({"done": 1}, {"done": 1})
-    assert await Answers(house.db).once(KEYED, work) == {"done": 1}  # of another daemon, too
+    assert await Answers(house.db).run_once(KEYED, work) == {"done": 1}  # of another daemon, too
     assert work.keys == [None]  # or each transaction within would take the key for its own
     with pytest.raises(ConflictError):
-        await answers.once(replace(KEYED, request_hash=b"two"), work)
-    assert await answers.once(ADA, work) == {"done": 2}
+        await answers.run_once(replace(KEYED, request_hash=b"two"), work)
+    assert await answers.run_once(ADA, work) == {"done": 2}
 
 
 async def test_long_work_that_failed_is_done_again(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ async def test_long_work_that_failed_is_done_again(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         answers = Answers(house.db)
         with pytest.raises(ConflictError):
-            await answers.once(KEYED, fails)
-        assert await answers.once(KEYED, work) == {"done": 1}
+            await answers.run_once(KEYED, fails)
+        assert await answers.run_once(KEYED, work) == {"done": 1}
 
 
 async def test_long_work_that_is_done_is_told_though_its_answer_cannot_be_kept(
@@ -172,7 +172,7 @@ async def test_long_work_that_is_done_is_told_though_its_answer_cannot_be_kept(
         pass
     with read_only(tmp_path):
         async with a_house(tmp_path / "memd.db") as house:
-            assert await Answers(house.db).once(KEYED, work) == {"done": 1}
+            assert await Answers(house.db).run_once(KEYED, work) == {"done": 1}
 
 
 @pytest.mark.usefixtures("impatient")
@@ -182,4 +182,4 @@ async def test_long_work_that_is_done_is_told_though_another_program_holds_the_f
     work = LongWork()
     work.gate.set()
     with locked(house.db.path):
-        assert await Answers(house.db).once(KEYED, work) == {"done": 1}
+        assert await Answers(house.db).run_once(KEYED, work) == {"done": 1}

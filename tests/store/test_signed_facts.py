@@ -28,7 +28,7 @@ from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.org.owner import Owner
 from memd.org.review import Review
-from memd.org.signature import of_proposal, of_request, statement
+from memd.org.signature import proposal_content, request_content, statement
 from memd.recall.text_ranker import TextRanker
 from memd.store.check.integrity import OPERATION
 from memd.store.file.connect import hash_columns
@@ -41,7 +41,7 @@ async def signed(house: Rooms, **given: Any) -> str:
     """Write a fact as the owner does: over the socket, with a signature."""
     owner, request = Owner(house.db, house.clock), a_request(**given)
     state = await owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
-    content = of_request(request)
+    content = request_content(request)
     value = KEY.sign(statement(state.store, state.nonce, "org.write", content))
     proof = await owner.verify(
         CALLER, Signature(nonce=state.nonce, value=value.hex()), "org.write", content
@@ -148,7 +148,7 @@ async def test_an_approved_proposal_is_proved_as_well(path: Path) -> None:
         proposal_id = await review.propose(CALLER, a_request(POLICY, category="core_policy"))
         state = await review.owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
         (proposal,), _ = await review.list(CALLER, None, 5)
-        signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+        signed_text = statement(state.store, state.nonce, "org.approve", proposal_content(proposal))
         signature = Signature(nonce=state.nonce, value=KEY.sign(signed_text).hex())
         await review.approve(CALLER, proposal_id, signature)
         assert POLICY in await prompt(house)

@@ -21,7 +21,7 @@ from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
 from memd.learn.tuning.tuning import Tuning
-from memd.recall.ranking.weights import WITHOUT_TOKENS, Tuned, TuningTrial
+from memd.recall.ranking.weights import WITHOUT_TOKENS, RankerTuning, TuningTrial
 from memd.store.file.connect import Reading, Writing
 from memd.store.learn import tunings
 
@@ -31,7 +31,7 @@ MORE_PAIRS = 90
 ASKED = RecallRequest(query="Why was the cache repaired?", top_k=10, why=True)
 
 
-def made_by(tuned: Tuned) -> Any:
+def made_by(tuned: RankerTuning) -> Any:
     """Return a training stage that makes *tuned* of whatever it is given."""
 
     async def trained(self: Stages, done: Any, request: TuneRequest, progress: Any) -> Any:
@@ -170,7 +170,7 @@ async def test_a_worse_result_is_not_put_to_use(
 async def test_what_is_as_good_as_before_is_not_put_to_use_either(
     house: Rooms, room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same = Tuned(str(house.embedder.fingerprint), WITHOUT_TOKENS)
+    same = RankerTuning(str(house.embedder.fingerprint), WITHOUT_TOKENS)
     monkeypatch.setattr(Stages, "_train", made_by(same))
 
     run = await run_of(room)
@@ -189,7 +189,7 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         fingerprint = house.embedder.fingerprint
         shipped = await house.recall.recall(ADA, ASKED)
         house.recall.tuning.activate(worse(fingerprint))  # beside it what was shipped is better
-        monkeypatch.setattr(Stages, "_train", made_by(Tuned(str(fingerprint), bare())))
+        monkeypatch.setattr(Stages, "_train", made_by(RankerTuning(str(fingerprint), bare())))
 
         run = await run_of(room)
 
@@ -269,7 +269,7 @@ async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
     room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[TuneStage] = []
-    do = Stages.do
+    do = Stages.run
 
     async def counted(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
         if stage is TuneStage.TRAINING and stage not in done:
@@ -324,7 +324,7 @@ async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
 ) -> None:
     await talked(house, PAIRS + 30)
     room = a_tuning(house)
-    do = Stages.do
+    do = Stages.run
 
     async def forgetful(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
         if stage is TuneStage.MINING_NEGATIVES:

@@ -8,13 +8,13 @@ from typing import Any
 
 from bench.kept_scores import stands_in
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.text.words import sentences
 
 
 def without_digest(messages: Sequence[dict[str, Any]]) -> list[NapMemory]:
-    return [each for each in distil(ReadSession.of(messages)) if each.kind is not NapKind.DIGEST]
+    return [each for each in distil(SessionTurns.of(messages)) if each.kind is not NapKind.DIGEST]
 
 
 def sections_of(page: Path) -> dict[str, list[str]]:

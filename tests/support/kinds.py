@@ -23,7 +23,7 @@ from memd.learn.learn import Learn
 from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review
-from memd.org.signature import of_proposal, statement
+from memd.org.signature import proposal_content, statement
 from memd.store.org import org
 
 ADA = Caller(agent_id="ada", client="test", method="test")
@@ -81,7 +81,7 @@ class Desk:
         items, _ = await self.review.list(ADA, None, 10)
         (proposal,) = [one for one in items if one.id == self.ids[name]]
         state = await self.owner.state(ADA)
-        signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+        signed_text = statement(state.store, state.nonce, "org.approve", proposal_content(proposal))
         signature = Signature(nonce=state.nonce, value=self.key.sign(signed_text).hex())
         self.ids[f"{name} approved"] = await self.review.approve(ADA, proposal.id, signature)
 

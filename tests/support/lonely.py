@@ -74,7 +74,7 @@ class OneConnection(Database):
     ) -> T:
         conn, now_us = self._conn, self.clock.now_us()
         result = connections.run_write(
-            conn, lambda: replies.once(conn, caller, now_us, reply, work), caller, batch, now_us
+            conn, lambda: replies.run_once(conn, caller, now_us, reply, work), caller, batch, now_us
         )
         self.held.append(held(conn))
         self._disk.mark(str(len(self.held) - 1))

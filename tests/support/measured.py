@@ -9,7 +9,7 @@ from typing import Any
 
 from memd.extract.times import find_periods
 from memd.recall.question import Question, question
-from memd.recall.ranking.features import Measured, Nearness, Statistics, measure
+from memd.recall.ranking.features import MeasuredCandidate, Nearness, Statistics, measure
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.store.search.fulltext import Corpus
 
@@ -50,7 +50,7 @@ def measured(
     candidates: Sequence[SearchCandidate],
     cosines: Mapping[int, float] | None = None,
     own_count: int | None = None,
-) -> list[Measured]:
+) -> list[MeasuredCandidate]:
     """Return *candidates* measured in a store that holds just them."""
     texts = [set(words_of(candidate.own)) for candidate in candidates]
     terms = {*about.terms, *about.content}

@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any
 
 from memd.domain.recall import RecallRequest
-from memd.recall.candidates import RankedCandidates
-from memd.recall.ranking.features import NAMES, Measured
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.candidates import Ranking
+from memd.recall.ranking.features import NAMES, MeasuredCandidate
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.select import Selection, select
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.search.candidate_rows import SearchCandidate
@@ -20,7 +20,7 @@ BAR = 0.1
 _keys = count(1)
 
 
-def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> Ranked:
+def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -> RankedCandidate:
     """Return a candidate of *tokens* tokens, with a key of its own."""
     key = next(_keys)
     candidate = SearchCandidate(
@@ -39,11 +39,11 @@ def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -
         memory_id=f"m{key:06}",
         is_hidden=0,
     )
-    measured = Measured(candidate, dict.fromkeys(NAMES, 0.0), 0.0, ())
-    return Ranked(measured, relevance, relevance)
+    measured = MeasuredCandidate(candidate, dict.fromkeys(NAMES, 0.0), 0.0, ())
+    return RankedCandidate(measured, relevance, relevance)
 
 
-def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
+def an_entry(relevance: float, own: str | None = None, **fields: Any) -> RankedCandidate:
     """Return a candidate that passed the gate; *fields* are of the memory."""
     ranked = replace(a_ranked(own=own, relevance=relevance), bar=BAR)
     candidate = ranked.measured.candidate._replace(**fields)
@@ -51,10 +51,10 @@ def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
 
 
 def selected(
-    items: list[Ranked], query: str = "which?", *, reordered: bool = False, **asked: Any
+    items: list[RankedCandidate], query: str = "which?", *, reordered: bool = False, **asked: Any
 ) -> Selection:
     """Return what of *items* answers a question, by the rule unless *asked* says otherwise."""
-    candidates = RankedCandidates(items, 0.9, degraded=None)
+    candidates = Ranking(items, 0.9, degraded=None)
     return select(candidates, RecallRequest(query=query, **asked), reordered=reordered)
 
 

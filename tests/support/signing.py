@@ -12,7 +12,7 @@ from support.daemon import Spawned
 
 from memd.client import Client
 from memd.domain.org.access import Proposal
-from memd.org.signature import of_fact, of_proposal, of_request, statement
+from memd.org.signature import fact_content, proposal_content, request_content, statement
 from memd.serve.routes.org import WriteFactParams
 from memd.serve.routes.routes import validate
 
@@ -40,18 +40,18 @@ class AnOwner:
         """Return the params of an ``org.write`` that is signed."""
         return {
             **fact,
-            "signature": self.sign("org.write", of_request(validate(WriteFactParams, fact))),
+            "signature": self.sign("org.write", request_content(validate(WriteFactParams, fact))),
         }
 
     def retracted(self, fact_id: str) -> dict[str, Any]:
-        content = of_fact(kind="RETRACT", fact_id=fact_id)
+        content = fact_content(kind="RETRACT", fact_id=fact_id)
         return {"fact_id": fact_id, "signature": self.sign("org.retract", content)}
 
     def decided(self, action: str, proposal_id: str) -> dict[str, Any]:
         """Return the params of ``org.approve`` or ``org.reject``, signed."""
         items = self.client.call("org.review")["items"]
         (proposal,) = [one for one in items if one["id"] == proposal_id]
-        content = of_proposal(Proposal.model_validate(proposal))
+        content = proposal_content(Proposal.model_validate(proposal))
         return {"id": proposal_id, "signature": self.sign(action, content)}
 
 

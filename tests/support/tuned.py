@@ -18,7 +18,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
 from memd.learn.tuning.tuning import Tuning
-from memd.recall.ranking.weights import WITHOUT_TOKENS, Tuned
+from memd.recall.ranking.weights import WITHOUT_TOKENS, RankerTuning
 
 
 def turns(pairs: int) -> list[dict[str, Any]]:
@@ -60,7 +60,9 @@ async def run_of(room: Tuning, request: TuneRequest | None = None, **more: Any) 
     return next(run for run in runs if run.run_id == begun.run_id)
 
 
-def worse(fingerprint: object) -> Tuned:
+def worse(fingerprint: object) -> RankerTuning:
     """Return a tuning that puts the wrong memories first."""
     features = {name: -weight for name, weight in WITHOUT_TOKENS.features.items()}
-    return Tuned(str(fingerprint), replace(WITHOUT_TOKENS, features=MappingProxyType(features)))
+    return RankerTuning(
+        str(fingerprint), replace(WITHOUT_TOKENS, features=MappingProxyType(features))
+    )

@@ -176,15 +176,15 @@ def _as_owner(method: str, params: dict[str, Any]) -> Any:
 
     with daemon() as client:
         if owner.is_owner():
-            from memd.org.signature import of_fact, of_request
+            from memd.org.signature import fact_content, request_content
             from memd.serve.routes.org import WriteFactParams
             from memd.serve.routes.routes import validate
 
             params = _with_whole_id(client, params)
             text = (
-                of_request(validate(WriteFactParams, params))
+                request_content(validate(WriteFactParams, params))
                 if method == "org.write"
-                else of_fact(kind="RETRACT", fact_id=params["fact_id"])
+                else fact_content(kind="RETRACT", fact_id=params["fact_id"])
             )
             params = {**params, "signature": owner.sign(client, method, text)}
         return client.call(method, params)

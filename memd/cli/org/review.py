@@ -137,7 +137,7 @@ def _decide(
     """Approve or reject the proposal whose id ends in *proposal_id*, with the owner's signature."""
     from memd.cli.org.owner import sign
     from memd.domain.org.access import Proposal
-    from memd.org.signature import of_proposal
+    from memd.org.signature import proposal_content
 
     end = proposal_id or ""
     matches = [
@@ -148,7 +148,7 @@ def _decide(
         raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
     proposal_id = matches[0]["id"]
     action = "org.approve" if yes else "org.reject"
-    signature = sign(client, action, of_proposal(Proposal.model_validate(matches[0])))
+    signature = sign(client, action, proposal_content(Proposal.model_validate(matches[0])))
     answer = client.call(action, {"id": proposal_id, "signature": signature})
     console.note(f"written as {answer}" if yes else "rejected")
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}

@@ -56,7 +56,7 @@ def send(
     """Import the file of *outcome*. Raises InvalidError for an unknown format."""
     tell(f"reading {outcome.file.name}")
     if outcome.file.is_dir():
-        count, stored_chats = opencode.of_folder(outcome.file)
+        count, stored_chats = opencode.read_folder(outcome.file)
         sessions.send_chats(client, outcome, stored_chats, count, options, tell)
         return
     if chats.is_database(outcome.file):
@@ -69,7 +69,7 @@ def send(
         text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
     conversations = chats.parse_chats(text)
     if conversations is None:
-        conversations = opencode.of_export(text)
+        conversations = opencode.read_export(text)
     if conversations is not None:
         sessions.send_chats(client, outcome, conversations, len(conversations), options, tell)
         return
@@ -85,7 +85,7 @@ def _send_database(
 ) -> None:
     with chats.open_database(outcome.file) as (conn, tables):
         if opencode.knows(tables):
-            count, stored_chats = opencode.of_database(conn)
+            count, stored_chats = opencode.read_database(conn)
             sessions.send_chats(client, outcome, stored_chats, count, options, tell)
         elif _is_claude_mem(tables):
             send_items(client, outcome, _claude_memories(conn, tables), options)

@@ -35,7 +35,7 @@ def knows(tables: Tables) -> bool:
     )
 
 
-def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
+def read_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
     """Return the number of sessions in a database, and an iterator over them."""
     rows = conn.execute(
         """
@@ -48,7 +48,7 @@ def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
     return len(rows), (_chat(str(name), directory, _rows(conn, name)) for name, directory in rows)
 
 
-def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
+def read_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
     """Return the number of sessions below *folder*, and an iterator over them."""
     infos = [_object(path) for path in sorted(folder.glob("session/*/*.json"))]
     sessions = [info for info in infos if _name(info) and not info.get("parentID")]
@@ -57,7 +57,7 @@ def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
     )
 
 
-def of_export(text: str) -> list[Chat] | None:
+def read_export(text: str) -> list[Chat] | None:
     """Return the session that ``opencode export`` wrote, or None for another format."""
     try:
         whole = json.loads(text)

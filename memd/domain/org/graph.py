@@ -136,7 +136,7 @@ class GraphAnswers(Value):
     truncated: bool = False
 
 
-class Added(Value):
+class StoredTriple(Value):
     """The ids of a stored triple: the memory that is its evidence, and the statement."""
 
     memory_id: Name

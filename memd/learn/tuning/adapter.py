@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from memd.domain.learn import TuneRequest
 from memd.learn.tuning.evaluation import LabelledQuestion
 from memd.recall.ranking.rankings import GATE_TOP
-from memd.recall.ranking.weights import Tuned
+from memd.recall.ranking.weights import RankerTuning
 
 Matrix = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -169,10 +169,10 @@ def mine_negatives(
 
 def train_adapter(
     pairs_of_run: TrainingPairs,
-    shipped: Tuned,
+    shipped: RankerTuning,
     request: TuneRequest,
     progress: Callable[[float], None],
-) -> Tuned:
+) -> RankerTuning:
     """Return *shipped* with a matrix trained on *pairs_of_run*, its cosines scaled as before."""
     rows = {key: at for at, key in enumerate(pairs_of_run.vectors)}
     used = [at for at, question in enumerate(pairs_of_run.questions) if question.memory_key in rows]

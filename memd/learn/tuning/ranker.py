@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memd.recall.ranking.rankings import GATE_TOP, Ranked
+from memd.recall.ranking.rankings import GATE_TOP, RankedCandidate
 from memd.recall.ranking.weights import Weights
 from memd.recall.select import ENTRIES_MAX
 
@@ -33,7 +33,7 @@ SPREAD_MIN = 0.02
 class RankedQuestion:
     """A question's candidates, best first, and for each whether it is the right answer."""
 
-    items: Sequence[Ranked]
+    items: Sequence[RankedCandidate]
     right: Sequence[bool]
 
 
@@ -142,5 +142,5 @@ def share_answered(samples: Sequence[RankedQuestion]) -> float:
     return answered / len(samples) if samples else 0.0
 
 
-def _is_in_answer(item: Ranked) -> bool:
+def _is_in_answer(item: RankedCandidate) -> bool:
     return item.passes and item.relevance >= item.bar

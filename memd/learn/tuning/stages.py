@@ -22,7 +22,7 @@ from memd.embedding.embed import SwitchableEmbedder
 from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks, label_questions
 from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names
-from memd.recall.ranking.weights import Tuned, TuningTrial, parse_tuning, shipped_weights
+from memd.recall.ranking.weights import RankerTuning, TuningTrial, parse_tuning, shipped_weights
 from memd.recall.recall import Recall
 from memd.store.access import names
 from memd.store.file.connect import Reading
@@ -71,7 +71,7 @@ class Stages:
     models: SwitchableEmbedder | None = None
     """The installed models, for a run that trains one."""
 
-    async def do(
+    async def run(
         self, stage: TuneStage, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
         """Return the results of *stage* after the results *done*; TuneStage.DEPLOYING has none."""
@@ -166,7 +166,7 @@ class Stages:
         negatives: Mapping[int, Sequence[int]],
         request: TuneRequest,
         progress: Progress,
-    ) -> Tuned:
+    ) -> RankerTuning:
         """Return a tuning with a matrix that moves the questions of *fit* nearer to their answers.
 
         It also scales the cosines, so that those of the *unseen* questions are spread as before.
@@ -181,15 +181,15 @@ class Stages:
         shipped = await self.shipped_tuning()
         return await self.work.run(adapter.train_adapter, pairs, shipped, request, progress)
 
-    async def shipped_tuning(self) -> Tuned:
+    async def shipped_tuning(self) -> RankerTuning:
         """Return the shipped weights for the model in use, as a tuning that changes nothing."""
         tokens = await self.recall.db.read(store.has_tokens)
         weights = shipped_weights(vector=True, tokens=tokens)
-        return Tuned(str(self.embedder.fingerprint), weights)
+        return RankerTuning(str(self.embedder.fingerprint), weights)
 
     async def fit_weights(
-        self, questions: Sequence[LabelledQuestion], tuned: Tuned, progress: Progress
-    ) -> Tuned:
+        self, questions: Sequence[LabelledQuestion], tuned: RankerTuning, progress: Progress
+    ) -> RankerTuning:
         """Return *tuned* with weights and bar fitted to *questions*."""
         from memd.learn.tuning import ranker
 
@@ -199,8 +199,8 @@ class Stages:
         return await self.fit_bar(questions, replace(tuned, weights=fitted), progress)
 
     async def fit_bar(
-        self, questions: Sequence[LabelledQuestion], tuned: Tuned, progress: Progress
-    ) -> Tuned:
+        self, questions: Sequence[LabelledQuestion], tuned: RankerTuning, progress: Progress
+    ) -> RankerTuning:
         """Return *tuned* with the bar at which answers are as long as with the shipped tuning."""
         from memd.learn.tuning import ranker
 
@@ -241,7 +241,10 @@ class Stages:
         return {"best": "encoder", "verdict": report.model_dump(mode="json")}
 
     async def verdict(
-        self, questions: Sequence[LabelledQuestion], active: Tuned | None, tuned: Tuned
+        self,
+        questions: Sequence[LabelledQuestion],
+        active: RankerTuning | None,
+        tuned: RankerTuning,
     ) -> Verdict:
         """Return the verdict on *tuned* compared with *active*; None is the defaults."""
         from memd.learn.tuning import ranker
@@ -252,7 +255,7 @@ class Stages:
         return compare_ranks(list(map(rank_of, before)), list(map(rank_of, after)), shares)
 
     async def rank_questions(
-        self, questions: Sequence[LabelledQuestion], tuned: Tuned | None, progress: Progress
+        self, questions: Sequence[LabelledQuestion], tuned: RankerTuning | None, progress: Progress
     ) -> list[RankedQuestion]:
         """Return the candidates of each question, ranked as if *tuned* were in use."""
         ranked = []

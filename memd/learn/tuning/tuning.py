@@ -30,7 +30,7 @@ from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneSta
 from memd.domain.values import EVERYBODY, Emit, EventName
 from memd.ingest.model_switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
-from memd.recall.ranking.weights import Tuned, parse_tuning
+from memd.recall.ranking.weights import RankerTuning, parse_tuning
 from memd.recall.recall import Recall
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -214,7 +214,7 @@ class Tuning:
             if stage is TuneStage.DEPLOYING:
                 await self._deploy(caller, body)
                 return
-            body["work"] |= await stages.do(stage, body["work"], request, self._progress(body))
+            body["work"] |= await stages.run(stage, body["work"], request, self._progress(body))
             _count(body)
             body["next"] = ORDER[at + 1]
 
@@ -269,7 +269,7 @@ class Tuning:
         await self._activate(caller, work, parse_tuning(body["tuned"]))
 
     async def _activate(
-        self, caller: Caller, work: Callable[[Writing], None], tuned: Tuned | None
+        self, caller: Caller, work: Callable[[Writing], None], tuned: RankerTuning | None
     ) -> None:
         """Write, then let recall use *tuned*; a cancelled caller interrupts neither."""
 

@@ -87,7 +87,7 @@ UNMATCHED = TokenMatch(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCandidate:
     """A candidate with its features."""
 
     candidate: SearchCandidate
@@ -187,7 +187,7 @@ def measure(
     statistics: Statistics,
     stem: Callable[[str], list[str]],
     own_count: int | None = None,
-) -> list[Measured]:
+) -> list[MeasuredCandidate]:
     """Return the candidates with their features, in the given order.
 
     The first *own_count* are the agent's own memories. Features that compare candidates use only
@@ -207,7 +207,7 @@ def measure(
     dates = fit_times(question.times, candidates) if question.times else None
     count = len(candidates) if own_count is None else own_count
     own_share, all_share = _speaker_share(candidates[:count]), _speaker_share(candidates)
-    measured = []
+    items = []
     for at, (candidate, text, its) in enumerate(zip(candidates, texts, words, strict=True)):
         cos, near_best, session_mean = near[at]
         best, all_held = sessions[places[at]]
@@ -234,12 +234,12 @@ def measure(
             **same,
         }
         has_vector = candidate.memory_key in nearness.cosines
-        measured.append(Measured(candidate, features, its.covx, its.held, has_vector, match))
-    for some in (measured, measured[:count]):
+        items.append(MeasuredCandidate(candidate, features, its.covx, its.held, has_vector, match))
+    for some in (items, items[:count]):
         best = max((item.features["bmxn"] for item in some), default=0.0)
         for item in some:
             item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
-    return measured
+    return items
 
 
 def _speaker_share(candidates: Sequence[SearchCandidate]) -> float:

@@ -42,7 +42,7 @@ from memd.recall.ranking.change_phrases import (
     corrects,
     without_lead,
 )
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import FUNCTION_WORDS, capitals_name, is_english
 from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems
@@ -101,7 +101,7 @@ _NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\
 
 
 def find_kin(
-    items: Sequence[Ranked],
+    items: Sequence[RankedCandidate],
     read_vectors: Callable[[Sequence[int]], Mapping[int, bytes]],
     *,
     english_alone: bool,
@@ -154,7 +154,9 @@ def asks_before(query: str) -> bool:
     return _ASKS_BEFORE.search(query) is not None
 
 
-def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranked]:
+def put_newer_first(
+    items: Sequence[RankedCandidate], kin: Kin, query: str
+) -> list[RankedCandidate]:
     """Return *items*, best first, with newer memories moved before those that they outdate.
 
     A moved memory gets the higher relevance and the lower bar of the two. If *query* asks for an
@@ -177,7 +179,7 @@ def put_newer_first(items: Sequence[Ranked], kin: Kin, query: str) -> list[Ranke
     corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
     topics = [(item, _topic(item.measured.candidate.own)) for item in corrections]
     later = _Later(stated, topics, kin, content_stems(query))
-    ordered: list[Ranked] = []
+    ordered: list[RankedCandidate] = []
     for item in items:
         candidate = item.measured.candidate
         if candidate.memory_key in later.placed:
@@ -209,8 +211,8 @@ class _Older(NamedTuple):
 class _Later:
     """The memories that may be moved before an older one, and those that are placed already."""
 
-    stated: Sequence[Ranked]
-    corrections: Sequence[tuple[Ranked, frozenset[str]]]
+    stated: Sequence[RankedCandidate]
+    corrections: Sequence[tuple[RankedCandidate, frozenset[str]]]
     """The newest first, each with the stems of its topic."""
     kin: Kin
     asked: frozenset[str]
@@ -225,7 +227,7 @@ class _Later:
         counts = Counter(itertools.chain.from_iterable(texts))
         return frozenset(stem for stem, count in counts.items() if count >= _COMMON)
 
-    def find_newer(self, older: _Older) -> Ranked | None:
+    def find_newer(self, older: _Older) -> RankedCandidate | None:
         """Return the newer statement with the most evidence, or None.
 
         If *older* is an assistant's comment and there is no newer statement, return the statement
@@ -234,8 +236,8 @@ class _Later:
         cosines = self.kin.get(older.candidate.memory_key)
         if not cosines:
             return None
-        newer: list[tuple[float, Ranked]] = []
-        answers: list[tuple[float, Ranked]] = []
+        newer: list[tuple[float, RankedCandidate]] = []
+        answers: list[tuple[float, RankedCandidate]] = []
         for item in self.stated:
             candidate = item.measured.candidate
             cosine = cosines.get(candidate.memory_key, _SAME)
@@ -251,7 +253,7 @@ class _Later:
                 newer.append((evidence, item))
         return max(newer or answers, key=itemgetter(0), default=(0.0, None))[1]
 
-    def find_correction(self, older: _Older) -> Ranked | None:
+    def find_correction(self, older: _Older) -> RankedCandidate | None:
         """Return the newest correction of *older*: later, and with the same subject; or None."""
         if not self.corrections or len(older.candidate.own) > CHARS_MAX:
             return None
@@ -274,7 +276,7 @@ class _Later:
         return candidate.project_id in {None, older.project_id}
 
 
-def _evidence(item: Ranked, older: _Older, cosine: float, later: _Later) -> float:
+def _evidence(item: RankedCandidate, older: _Older, cosine: float, later: _Later) -> float:
     """Return the log odds that *item* outdates *older*.
 
     They are -inf for a special case ("the nginx port of the old host is 80"), a rule ("nobody may
@@ -319,7 +321,7 @@ def _has_other_subject(newer: str, older: frozenset[str], asked: frozenset[str])
     return not (asked & older) - _ASKING <= content_stems(newer)
 
 
-def _is_answered(item: Ranked, leader: SearchCandidate) -> bool:
+def _is_answered(item: RankedCandidate, leader: SearchCandidate) -> bool:
     """Return whether *leader* is an assistant's comment on the statement *item*, in its session."""
     statement = item.measured.candidate
     if leader.origin != Origin.ASSISTANT or leader.is_composed or statement.session_key is None:
@@ -328,7 +330,7 @@ def _is_answered(item: Ranked, leader: SearchCandidate) -> bool:
     return is_of_session and _is_worth(item) and "?" not in statement.own
 
 
-def _is_worth(item: Ranked) -> bool:
+def _is_worth(item: RankedCandidate) -> bool:
     return item.passes and item.relevance >= item.bar
 
 

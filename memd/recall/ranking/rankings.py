@@ -12,7 +12,7 @@ from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.question import Question
-from memd.recall.ranking.features import Measured
+from memd.recall.ranking.features import MeasuredCandidate
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 from memd.recall.times import contain_moment, names_time
 from memd.store.search.candidate_rows import SearchCandidate
@@ -23,10 +23,10 @@ MANY = RETRIEVED_ROWS  # candidates: either brings as many from any store that i
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedCandidate:
     """One candidate with its score, its calibrated probability, and the bar of its kind."""
 
-    measured: Measured
+    measured: MeasuredCandidate
     score: float
     relevance: float
     passes: bool = True
@@ -52,15 +52,15 @@ A note contains its answer as a whole, while several turns share theirs (decisio
 """
 
 
-Scored = tuple[float, Measured]
+Scored = tuple[float, MeasuredCandidate]
 
 
 def rank(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCandidate],
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """Return the candidates best first; ties are ordered by time, newest first, then by id.
 
     Memories of *project_id* get ``PROJECT_BOOST``. In mode dense the score is the cosine (S1). In
@@ -68,17 +68,17 @@ def rank(
     """
     scored = _score_all(measured, weights, mode, project_id)
     if mode is not SearchMode.HYBRID:
-        return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
+        return [RankedCandidate(item, score, min(1.0, max(0.0, score))) for score, item in scored]
     return _calibrate(scored, weights, project_id)[0]
 
 
 def rank_with_gate(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCandidate],
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
     request_us: int | None = None,
-) -> tuple[list[Ranked], float]:
+) -> tuple[list[RankedCandidate], float]:
     """Return the candidates best first, each judged by its gate, and the highest gate probability.
 
     Memories of naps, and memories without a vector yet, have their own weights, calibration and
@@ -94,7 +94,7 @@ def rank_with_gate(
         others = [item for item in embedded if not item.candidate.is_composed]
         pending = [item for item in measured if not item.has_vector]
         kinds = [(others, weights), (composed, COMPOSED), (pending, WITHOUT_VECTORS)]
-    items: list[Ranked] = []
+    items: list[RankedCandidate] = []
     best = 0.0
     for candidates, table in kinds:
         moment_us = request_us if table is COMPOSED else None
@@ -110,8 +110,8 @@ def rank_with_gate(
 
 
 def rank_by_time(
-    items: Sequence[Ranked], asked: Question, project_id: str | None = None
-) -> list[Ranked]:
+    items: Sequence[RankedCandidate], asked: Question, project_id: str | None = None
+) -> list[RankedCandidate]:
     """Rank *items* for a question that names only a time: memories within that time answer.
 
     Memories of that time come first, then those whose text names it. Memories near it answer only
@@ -143,21 +143,25 @@ def rank_by_time(
     ]
 
 
-def put_digests_first(items: Sequence[Ranked], digests: Sequence[int]) -> list[Ranked]:
+def put_digests_first(
+    items: Sequence[RankedCandidate], digests: Sequence[int]
+) -> list[RankedCandidate]:
     """Return *items* with the *digests* first, in their order; they pass the gate in any case."""
     answers, others = _split(items, digests, DIGEST_RELEVANCE)
     return [*answers, *others]
 
 
-def put_plans_first(items: Sequence[Ranked], plans: Sequence[int]) -> list[Ranked]:
+def put_plans_first(
+    items: Sequence[RankedCandidate], plans: Sequence[int]
+) -> list[RankedCandidate]:
     """Return *items* with the *plans* first, in their order; no other memory passes the gate."""
     answers, others = _split(items, plans, IN_TIME)
     return [*answers, *(replace(item, passes=False) for item in others)]
 
 
 def _split(
-    items: Sequence[Ranked], keys: Sequence[int], relevance: float
-) -> tuple[list[Ranked], list[Ranked]]:
+    items: Sequence[RankedCandidate], keys: Sequence[int], relevance: float
+) -> tuple[list[RankedCandidate], list[RankedCandidate]]:
     """Return the items of *keys* with *relevance* and no bar, and the others with at most it."""
     by_key = {item.measured.candidate.memory_key: item for item in items}
     answers = [by_key[key] for key in keys if key in by_key]
@@ -168,7 +172,7 @@ def _split(
     )
 
 
-def _time_fit(item: Ranked, asked: Question) -> float:
+def _time_fit(item: RankedCandidate, asked: Question) -> float:
     """Return _THEN if the memory is of a time of the question, _NAMED if its text names one."""
     features = item.measured.features
     if contain_moment(asked.times, item.measured.candidate.moment_us):
@@ -178,7 +182,7 @@ def _time_fit(item: Ranked, asked: Question) -> float:
     return max(features["date"], features["period"])
 
 
-def _session_by_session(items: Sequence[Ranked]) -> list[Ranked]:
+def _session_by_session(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
     """Return the first of *items* of each session, then the second of each, and so on."""
     counts: Counter[int] = Counter()
     places = []
@@ -197,7 +201,7 @@ def _time_priority(candidate: SearchCandidate) -> tuple[bool, bool, float, int]:
 
 
 def _score_all(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCandidate],
     weights: Weights,
     mode: SearchMode,
     project_id: str | None,
@@ -231,7 +235,7 @@ def _calibrate(
     *,
     timed: bool = False,
     count: int | None = None,
-) -> tuple[list[Ranked], float]:
+) -> tuple[list[RankedCandidate], float]:
     """Return the candidates of one kind with their relevance, and the gate's probability.
 
     *count* is the number of all candidates, if there are others than these. With *timed*, memories
@@ -255,7 +259,7 @@ def _calibrate(
     common, evidence = calibration([score for score, _ in scored], gate_signals, weights)
     relevances = weights.probabilities(common, evidence)
     items = [
-        Ranked(
+        RankedCandidate(
             item,
             score,
             relevance,
@@ -322,12 +326,14 @@ def _lift(candidate: SearchCandidate, project_id: str, request_us: int | None) -
     return PROJECT_BOOST + LATELY_BOOST * math.pow(0.5, age)
 
 
-def gate(items: Sequence[Ranked], weights: Weights, project_id: str | None = None) -> float:
+def gate(
+    items: Sequence[RankedCandidate], weights: Weights, project_id: str | None = None
+) -> float:
     """Return the probability that one of the ten best answers; 0 without candidates."""
     return logistic(weights.gate_logit(signals(items, project_id))) if items else 0.0
 
 
-def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str, float]:
+def signals(items: Sequence[RankedCandidate], project_id: str | None = None) -> dict[str, float]:
     """Return the gate's features of *items*, best first.
 
     They are the highest cosine and cover, features of the best candidate, the spread of the ten

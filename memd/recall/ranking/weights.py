@@ -269,7 +269,7 @@ def shipped_weights(*, vector: bool, tokens: bool) -> Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class RankerTuning:
     """A tuning, valid for the model *fingerprint* alone.
 
     *matrix* is None, or a square of little-endian float32, row by row. Its cosines are mapped
@@ -317,15 +317,15 @@ class Tuned:
         }
 
 
-def parse_tuning(body: Mapping[str, Any]) -> Tuned:
-    """Return the tuning of :meth:`Tuned.body`; a feature missing there keeps its shipped weight.
+def parse_tuning(body: Mapping[str, Any]) -> RankerTuning:
+    """Return the tuning in *body*; a feature missing there keeps its shipped weight.
 
     One that was made before there were token vectors keeps to the table without them.
     """
     shipped = HYBRID if "maxsim" in body["features"] else WITHOUT_TOKENS
     features = {**shipped.features, **body["features"]}
     known = {name: features[name] for name in shipped.features}
-    return Tuned(
+    return RankerTuning(
         fingerprint=body["fingerprint"],
         weights=replace(shipped, features=MappingProxyType(known), bar=body["bar"]),
         matrix=None if body["matrix"] is None else base64.b64decode(body["matrix"]),
@@ -337,7 +337,7 @@ def parse_tuning(body: Mapping[str, Any]) -> Tuned:
 class TuningTrial(NamedTuple):
     """What one search uses in place of the active tuning; *tuned* None is the shipped weights."""
 
-    tuned: Tuned | None
+    tuned: RankerTuning | None
     excluded_key: int | None = None
     """The memory that is the question itself: neither it nor its words beside others count."""
 
@@ -346,7 +346,7 @@ class ActiveTuning:
     """The tuning in use; loaded from the file by the first recall, then changed by ``activate``."""
 
     def __init__(self) -> None:
-        self.tuned: Tuned | None = None
+        self.tuned: RankerTuning | None = None
         """The one in use, of whichever model it is."""
         self.loaded = False
 
@@ -355,11 +355,11 @@ class ActiveTuning:
         if not self.loaded:
             self.activate(None if body is None else parse_tuning(body))
 
-    def for_model(self, fingerprint: ModelFingerprint | None) -> Tuned | None:
+    def for_model(self, fingerprint: ModelFingerprint | None) -> RankerTuning | None:
         """Return the tuning in use for the model *fingerprint*, if there is one."""
         matches = self.tuned is not None and self.tuned.fingerprint == str(fingerprint)
         return self.tuned if matches else None
 
-    def activate(self, tuned: Tuned | None) -> None:
+    def activate(self, tuned: RankerTuning | None) -> None:
         """Use *tuned* from the next question on; None is the shipped weights."""
         self.tuned, self.loaded = tuned, True

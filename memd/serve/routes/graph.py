@@ -8,7 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.base.limits import PAGE_ITEMS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
-from memd.domain.org.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
+from memd.domain.org.graph import GraphAnswers, GraphPaths, Moment, Neighbours, StoredTriple
 from memd.domain.values import Name, Query, Time
 from memd.serve.routes.routes import AgentParams, Context, Router, WriteParams
 
@@ -59,7 +59,7 @@ class GraphQueryParams(MomentParams):
 
 
 @router.method("graph.add", "Add a relation; stored as a memory.", scope="write")
-async def add(context: Context, params: AddTripleParams) -> Added:
+async def add(context: Context, params: AddTripleParams) -> StoredTriple:
     return await context.rooms.graph.add(
         context.caller, params.subject, params.relation, params.object
     )

@@ -31,7 +31,7 @@ from memd.domain.org.org import (
     OrgTags,
 )
 from memd.domain.values import Name, Text, Time, Value
-from memd.org.signature import of_fact, of_request
+from memd.org.signature import fact_content, request_content
 from memd.serve.routes.routes import (
     Context,
     KeyParams,
@@ -237,7 +237,7 @@ async def timeline(context: Context, params: TimelineParams) -> Timeline:
     short_id=_FACT_ID,
 )
 async def write(context: Context, params: WriteFactParams) -> Name:
-    author, raw = await _author(context, params, "org.write", lambda: of_request(params))
+    author, raw = await _author(context, params, "org.write", lambda: request_content(params))
     try:
         return await context.rooms.org.write(context.caller, params, author=author, signature=raw)
     except HumanFactError as error:
@@ -250,7 +250,7 @@ async def write(context: Context, params: WriteFactParams) -> Name:
 async def retract(context: Context, params: RetractFactParams) -> bool:
     fact_id, kind = params.fact_id, OperationType.RETRACT.value
     author, raw = await _author(
-        context, params, "org.retract", lambda: of_fact(kind=kind, fact_id=fact_id)
+        context, params, "org.retract", lambda: fact_content(kind=kind, fact_id=fact_id)
     )
     try:
         return await context.rooms.org.retract(

@@ -44,7 +44,7 @@ Their caches are cleared after each session, so that they keep no text of it.
 """
 
 
-class ReadTurn(NamedTuple):
+class TurnSentences(NamedTuple):
     """A turn, and its sentences that a model may judge."""
 
     turn: UserTurn
@@ -54,17 +54,17 @@ class ReadTurn(NamedTuple):
     """The sentences of each text of the agent, scored by rule."""
 
 
-class ReadSession(NamedTuple):
+class SessionTurns(NamedTuple):
     """The messages of a session, and its turns."""
 
     messages: Sequence[Message]
-    turns: Sequence[ReadTurn]
+    turns: Sequence[TurnSentences]
 
     @classmethod
-    def of(cls, messages: Sequence[Message]) -> ReadSession:
+    def of(cls, messages: Sequence[Message]) -> SessionTurns:
         """Split *messages* into turns."""
         read = [
-            ReadTurn(turn, sentences_to_judge(turn.fresh), statements(turn.exchange))
+            TurnSentences(turn, sentences_to_judge(turn.fresh), statements(turn.exchange))
             for turn in turns(split_exchanges(messages))
         ]
         return cls(messages, read)
@@ -93,14 +93,14 @@ class ReadSession(NamedTuple):
 
 
 def distil(
-    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]] = ()
+    session: SessionTurns, logits: Sequence[Sequence[SentenceLogits]] = ()
 ) -> tuple[NapMemory, ...]:
     """Return the memories of *session*, in the order of their messages, the digest last.
 
     *logits* are a model's output for ``session.sentences()``, in the same order; without them the
     rules decide alone. Raises ValueError for logits of other messages.
 
-    >>> session = ReadSession.of([{"role": "user", "content": "We never push."}])
+    >>> session = SessionTurns.of([{"role": "user", "content": "We never push."}])
     >>> [memory.kind.value for memory in distil(session)]
     ['preference']
     """
@@ -112,7 +112,7 @@ def distil(
 
 
 def _distil(
-    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
+    session: SessionTurns, logits: Sequence[Sequence[SentenceLogits]]
 ) -> tuple[NapMemory, ...]:
     exchanges = weigh_turns(session, logits)
     candidates = find_candidates(exchanges)
@@ -133,7 +133,7 @@ def _distil(
 
 
 def weigh_turns(
-    session: ReadSession, logits: Sequence[Sequence[SentenceLogits]]
+    session: SessionTurns, logits: Sequence[Sequence[SentenceLogits]]
 ) -> Sequence[UserTurn]:
     """Return the turns of *session* with the worth of each sentence by the *logits*, if any."""
     if not logits:
@@ -177,7 +177,7 @@ def judged_sentences(
 
 def digest_messages(messages: Sequence[Message]) -> str:
     """Return the digest of *messages* by rule, including messages that become memories."""
-    return digest([read.turn.exchange for read in ReadSession.of(messages).turns])
+    return digest([read.turn.exchange for read in SessionTurns.of(messages).turns])
 
 
 def _digest(exchanges: Sequence[Exchange], memories: Sequence[NapMemory]) -> Iterator[NapMemory]:

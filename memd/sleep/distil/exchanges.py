@@ -65,7 +65,7 @@ class AgentText(NamedTuple):
     plain: frozenset[str] = frozenset()
 
 
-class Run(NamedTuple):
+class ToolRun(NamedTuple):
     """One call of a tool; *result* is the text of its answer, None without one.
 
     *arguments* are an object, or text; None if the user refused the call. The result
@@ -92,7 +92,7 @@ class Exchange:
     user: str
     before: tuple[AgentText, ...] = ()
     texts: list[AgentText] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[ToolRun] = field(default_factory=list)
     end: int = 0
     previous: tuple[int, str] = (0, "")
 
@@ -148,13 +148,13 @@ def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ..
             recent.append(AgentText(place, now.text))
             current.texts.append(recent[-1])
         for call, texts in zip(now.calls, call_arguments(message), strict=False):
-            current.runs.append(Run(place, call.id, call.name, texts))
+            current.runs.append(ToolRun(place, call.id, call.name, texts))
         for result in now.results:
             _attach_result(current.runs, result, place)
     return tuple(exchanges)
 
 
-def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
+def _attach_result(runs: list[ToolRun], result: ToolResult, place: int) -> None:
     """Set *result* in the run that it answers, or append a run for a call before the exchange.
 
     An id matches the latest such call (``pair_results``); without an id it is the first run that
@@ -165,7 +165,7 @@ def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
             given = None if _NEVER_RAN.match(result.text) else runs[at].arguments
             runs[at] = runs[at]._replace(arguments=given, result=_result_text(result))
             return
-    runs.append(Run(place, result.id, result.name, None, _result_text(result)))
+    runs.append(ToolRun(place, result.id, result.name, None, _result_text(result)))
 
 
 def _result_text(result: ToolResult) -> str:

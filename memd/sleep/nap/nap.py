@@ -40,7 +40,7 @@ from memd.domain.sleep.sleep import NapResult
 from memd.domain.values import Emit, EventName, unheard
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals.usage import CONSOLIDATED_SUFFIX
-from memd.sleep.distil.distil import ReadSession
+from memd.sleep.distil.distil import SessionTurns
 from memd.sleep.nap.preparation import (
     NapExtract,
     content_hash,
@@ -235,7 +235,7 @@ class Nap:
         )
         return source, extracted
 
-    async def _classify(self, session: ReadSession | None) -> Sequence[Sequence[SentenceLogits]]:
+    async def _classify(self, session: SessionTurns | None) -> Sequence[Sequence[SentenceLogits]]:
         """Return the model's output for the sentences of *session*, () without a model or session.
 
         If the model is unavailable, the rules decide alone.

@@ -23,7 +23,7 @@ from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory, without_private
 from memd.sleep.nap.source import NO_CONTEXT, SessionContext
@@ -94,7 +94,7 @@ class NapReading(NamedTuple):
     conversation: Sequence[Message]
     """The session's earlier messages and these, without memd's own texts and private content."""
     context: SessionContext
-    session: ReadSession | None
+    session: SessionTurns | None
     """*conversation* by turns, None if no memories are distilled."""
 
 
@@ -111,7 +111,7 @@ def read(
     # Each part by itself, so that the number of earlier messages stays the same.
     echoless = [message for part in parts for message in remove_echoes(part, context.injected)]
     heard = without_private(echoless)
-    return NapReading(given, messages, heard, context, ReadSession.of(heard) if distils else None)
+    return NapReading(given, messages, heard, context, SessionTurns.of(heard) if distils else None)
 
 
 def extract(

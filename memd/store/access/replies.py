@@ -62,7 +62,7 @@ def find(conn: Reading, caller: Caller) -> str | None:
     return str(reply)
 
 
-def once(
+def run_once(
     conn: Writing, caller: Caller, now_us: int, reply: type[T] | None, work: Callable[[Writing], T]
 ) -> T:
     """Return the stored reply, or run *work* and store its result as a reply.
@@ -160,7 +160,7 @@ class Answers:
         self._db = db
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def once(self, caller: Caller, call: Call) -> Any:
+    async def run_once(self, caller: Caller, call: Call) -> Any:
         """Return the result of *call* as JSON, or the stored reply of an earlier call.
 
         A repeated request waits while the first one runs. Raises ConflictError for the same key

@@ -128,7 +128,7 @@ class Database:
 
         def transaction(writer: Writing, now_us: int) -> T:
             writer.set_busy_timeout(max(0, deadline_us - self.clock.monotonic_us()) // 1_000)
-            once = partial(replies.once, writer, caller, now_us, reply, work)
+            once = partial(replies.run_once, writer, caller, now_us, reply, work)
             return connections.run_write(writer, once, caller, batch, now_us)
 
         task = asyncio.ensure_future(self._run_write(transaction))

@@ -215,7 +215,7 @@ def without_passing(filters: BoundFilter) -> BoundFilter:
     )
 
 
-def of_no_project(filters: BoundFilter) -> BoundFilter:
+def without_project(filters: BoundFilter) -> BoundFilter:
     """Return *filters* for memories of no project."""
     return replace(filters, where=f"{filters.where} AND m.project_key IS NULL")
 

@@ -130,7 +130,7 @@ def list_newest(
     return integrity.list_rows(conn, FactRow, rows, integrity.facts)
 
 
-def of_ids(
+def by_ids(
     conn: Reading, fact_ids: Collection[str], categories: Collection[OrgFactCategory]
 ) -> list[FactRow]:
     """Return those of the facts with *fact_ids* that are in *categories*, in any order."""
@@ -145,7 +145,7 @@ def of_ids(
     return integrity.list_rows(conn, FactRow, rows, integrity.facts)
 
 
-def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
+def by_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
     """Return the facts with *keys*, in the order of *keys*."""
     rows = conn.execute(
         f"""

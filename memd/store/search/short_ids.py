@@ -19,7 +19,7 @@ END_CHARS = 6
 """How many characters of an end are compared in SQL; callers pass no fewer."""
 
 
-def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
+def find_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
     """Return the ids of memories of *agents*, in any state, that end in one of *ends*."""
     source = """
           FROM memory AS m
@@ -29,7 +29,7 @@ def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> 
     return _find(conn, ends, "m.memory_id", source, {"agents": json.dumps(sorted(agents))})
 
 
-def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+def find_archived(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the archival ids of the agent's memories that end in one of *ends*."""
     source = """
           FROM archive AS r
@@ -40,7 +40,7 @@ def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     return _find(conn, ends, "r.archival_id", source, {"agent_id": agent_id})
 
 
-def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+def find_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the ids of the agent's lessons that end in one of *ends*."""
     source = """
           FROM learning AS l
@@ -50,7 +50,7 @@ def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     return _find(conn, ends, "l.learning_id", source, {"agent_id": agent_id})
 
 
-def of_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
+def find_in_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
     """Return agent and id of each memory, of any agent, that ends in one of *ends*."""
     rows = conn.execute(
         f"""
@@ -65,7 +65,7 @@ def of_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
     return [(agent_id, memory_id) for agent_id, memory_id in rows if memory_id.endswith(suffixes)]
 
 
-def of_facts(
+def find_facts(
     conn: Reading, categories: Collection[OrgFactCategory], ends: Sequence[str]
 ) -> list[str]:
     """Return the ids of facts of *categories*, retracted ones too, that end in one of *ends*."""
@@ -76,7 +76,7 @@ def of_facts(
     return _find(conn, ends, "f.fact_id", source, {"categories": json.dumps(sorted(categories))})
 
 
-def of_sessions(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
+def find_sessions(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the ids of the agent's sessions that end in one of *ends*, if they are UUIDs.
 
     A name that somebody chose is never meant by its end.
@@ -89,7 +89,7 @@ def of_sessions(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     return [session_id for session_id in ids if is_id(session_id) or session_id in ends]
 
 
-def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
+def find_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
     """Return the ids of runs that end in one of *ends*."""
     return _find(conn, ends, "run_id", "FROM run WHERE true", {})
 

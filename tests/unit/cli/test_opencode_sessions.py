@@ -24,7 +24,7 @@ def test_a_result_tells_how_its_command_ended(
 ) -> None:
     call = {"type": "tool", "tool": "bash", "callID": "1", "state": state}
     exported = {"info": {"id": "s"}, "messages": [{"info": {"role": "assistant"}, "parts": [call]}]}
-    chats = opencode.of_export(json.dumps(exported))
+    chats = opencode.read_export(json.dumps(exported))
     assert chats is not None
     content = chats[0].messages[-1].content
     assert isinstance(content, list)
@@ -35,6 +35,6 @@ def test_a_result_tells_how_its_command_ended(
 def test_a_message_without_a_time_has_none() -> None:
     part = {"type": "text", "text": "We deploy on Monday."}
     exported = {"info": {"id": "s"}, "messages": [{"info": {"role": "user"}, "parts": [part]}]}
-    chats = opencode.of_export(json.dumps(exported))
+    chats = opencode.read_export(json.dumps(exported))
     assert chats is not None
     assert [message.at for message in chats[0].messages] == [""]

@@ -25,7 +25,7 @@ from memd.learn.playbook import (
 from memd.learn.propose import proposal_of
 from memd.learn.tiers import as_tiers, sanitise_error, tiers_of
 from memd.sleep.distil.agent.fixes import FIX_CHARS_MAX, fixes
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, ToolRun
 from memd.sleep.distil.language.failures import ERROR_CHARS_MAX
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -174,10 +174,10 @@ WHY = (
 def fixes_of(why: str = WHY, error: str = ERROR, did: str = "make migrate") -> list[str]:
     """Return what a nap tells of a command that failed, a change, and that it passes."""
     runs = [
-        Run(1, "", "Bash", {"command": LINE}, f"Exit code 1\n{error}"),
-        Run(3, "", "Edit", {"file_path": "/srv/shop/report.sql", "new_string": "x"}, "done"),
-        Run(5, "", "Bash", {"command": did}, "done"),
-        Run(7, "", "Bash", {"command": f"SHOP_ENVIRONMENT=the-tests-of-the-shop {LINE}"}, "ok"),
+        ToolRun(1, "", "Bash", {"command": LINE}, f"Exit code 1\n{error}"),
+        ToolRun(3, "", "Edit", {"file_path": "/srv/shop/report.sql", "new_string": "x"}, "done"),
+        ToolRun(5, "", "Bash", {"command": did}, "done"),
+        ToolRun(7, "", "Bash", {"command": f"SHOP_ENVIRONMENT=the-tests-of-the-shop {LINE}"}, "ok"),
     ]
     exchange = Exchange(0, "run the tests", (), [AgentText(2, why)], runs, 9)
     return [each.memory.text for each in fixes([exchange])]

@@ -11,8 +11,8 @@ from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import AnswerContent, AnswerEntries, choose, render
-from memd.recall.candidates import RankedCandidates
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.candidates import Ranking
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.select import Selection
 from memd.store.memory.rows import StoredMemory
 
@@ -23,7 +23,7 @@ def a_request(**more: Any) -> RecallRequest:
     return RecallRequest(**({"query": "q", "top_k": 5, "token_budget": 100} | more))
 
 
-def a_row(item: Ranked, **more: Any) -> StoredMemory:
+def a_row(item: RankedCandidate, **more: Any) -> StoredMemory:
     """Return the row of *item*."""
     its = item.measured.candidate
     fields: dict[str, Any] = dict.fromkeys(StoredMemory._fields)
@@ -37,8 +37,8 @@ def a_row(item: Ranked, **more: Any) -> StoredMemory:
     return StoredMemory(**(fields | more))
 
 
-def answer_of(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
-    ranked = RankedCandidates(items, 0.9, degraded=None)
+def answer_of(items: list[RankedCandidate], rows: list[StoredMemory], **more: Any) -> Any:
+    ranked = Ranking(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     entries = AnswerEntries(preferences=[], items=items, preferences_left_out=0, minimum=None)
     return render(

@@ -9,13 +9,13 @@ from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
 from memd.recall.ranking.newer_first import CHARS_MAX, put_newer_first
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 
 TIMEOUT = "The watchdog timeout on the valve board is 4 seconds"
 CORRECTED = "Correction: watchdog is 8 seconds, 4 was too short"
 
 
-def texts_of(correction: Ranked, *others: Ranked) -> list[str]:
+def texts_of(correction: RankedCandidate, *others: RankedCandidate) -> list[str]:
     ordered = sorted([correction, *others], key=lambda item: -item.relevance)
     return [item.measured.candidate.own for item in selected(ordered).items]
 

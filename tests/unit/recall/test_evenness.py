@@ -11,20 +11,20 @@ from support.ranked import an_entry, selected
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.features import TokenMatch
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.select import UNEVEN, weigh_evenness
 
 BIRTHDAY = "when is Jannik's birthday?"
 BAR = 0.05
 
 
-def an_item(relevance: float, mean: float, spread: float, **fields: Any) -> Ranked:
+def an_item(relevance: float, mean: float, spread: float, **fields: Any) -> RankedCandidate:
     entry = an_entry(relevance, "Jannik works on Fridays", **fields)
     measured = replace(entry.measured, match=TokenMatch(mean, spread))
     return replace(entry, measured=measured, bar=BAR)
 
 
-def bars(*items: Ranked, query: str = BIRTHDAY) -> list[float]:
+def bars(*items: RankedCandidate, query: str = BIRTHDAY) -> list[float]:
     return [item.bar for item in weigh_evenness(items, query)]
 
 

@@ -20,7 +20,7 @@ from memd.recall.ranking.newer_first import (
     find_kin,
     put_newer_first,
 )
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 
 HERON, PLOVER = "staging host is heron", "the pi died. staging is plover now, an old NUC"
 STAGING = "What is the staging host?"
@@ -35,18 +35,18 @@ def vectors_of(near: float, keys: Sequence[int]) -> dict[int, bytes]:
 
 
 def texts_of(
-    items: list[Ranked], query: str = STAGING, near: float = NEAR, *, english_alone: bool = False
+    items: list[RankedCandidate], query: str = STAGING, near: float = NEAR, *, english_alone: bool = False
 ) -> list[str]:
     """Return the order in which *items* are told, each as *near* to each other one."""
     kin = find_kin(items, partial(vectors_of, near), english_alone=english_alone)
     return [item.measured.candidate.own for item in put_newer_first(items, kin, query)]
 
 
-def an_old(text: str = HERON, relevance: float = 0.97, **fields: Any) -> Ranked:
+def an_old(text: str = HERON, relevance: float = 0.97, **fields: Any) -> RankedCandidate:
     return an_entry(relevance, text, **{"created_at_us": 1, **fields})
 
 
-def a_new(text: str = PLOVER, relevance: float = 0.01, **fields: Any) -> Ranked:
+def a_new(text: str = PLOVER, relevance: float = 0.01, **fields: Any) -> RankedCandidate:
     return an_entry(relevance, text, **{"created_at_us": 2, **fields})
 
 

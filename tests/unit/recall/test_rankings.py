@@ -8,7 +8,7 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
-from memd.recall.ranking.features import Measured
+from memd.recall.ranking.features import MeasuredCandidate
 from memd.recall.ranking.rankings import (
     MANY,
     NOTE_BAR,
@@ -24,7 +24,9 @@ ABOUT = asked("Where is the red kite?")
 DAY_US = 86_400_000_000
 
 
-def _keys(items: list[Measured], mode: SearchMode, project_id: str | None = None) -> list[int]:
+def _keys(
+    items: list[MeasuredCandidate], mode: SearchMode, project_id: str | None = None
+) -> list[int]:
     ranked = rank(items, HYBRID, mode, project_id)
     return [item.measured.candidate.memory_key for item in ranked]
 
@@ -119,7 +121,9 @@ def test_without_vectors_shared_words_open_the_gate() -> None:
     assert gate(items, WITHOUT_VECTORS) >= WITHOUT_VECTORS.gate_min
 
 
-def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> list[Measured]:
+def _mixed(
+    cosines: dict[int, float], own: str = "the red kite hangs there"
+) -> list[MeasuredCandidate]:
     """Return three memories that somebody told, 1 to 3, and three that naps composed, 11 to 13."""
     turns = [a_candidate(key, own) for key in (1, 2, 3)]
     composed = [a_candidate(key, "a flying toy", kind="outcome") for key in (11, 12, 13)]
@@ -127,7 +131,7 @@ def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> 
     return measured(ABOUT, [*turns, *composed], every | cosines)
 
 
-def _passing(items: list[Measured]) -> set[int]:
+def _passing(items: list[MeasuredCandidate]) -> set[int]:
     ranked, _ = rank_with_gate(items, HYBRID)
     return {item.measured.candidate.memory_key for item in ranked if item.passes}
 

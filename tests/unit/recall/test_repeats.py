@@ -9,7 +9,7 @@ from support.ranked import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.rankings import RankedCandidate
 
 SAYING = "The backup of the house server runs at two in the night and takes about an hour"
 
@@ -95,7 +95,7 @@ def test_a_few_words_within_a_longer_text_are_another_thing() -> None:
     assert selected(items).items == items
 
 
-def texts(*items: Ranked) -> list[str]:
+def texts(*items: RankedCandidate) -> list[str]:
     """Return what is told of *items*, best first."""
     return [item.measured.candidate.own for item in selected(list(items)).items]
 
@@ -146,15 +146,15 @@ ASSISTED = {
 COMPOSED = {**ASSISTED, "kind": "outcome"}
 
 
-def person(relevance: float, own: str, **fields: Any) -> Ranked:
+def person(relevance: float, own: str, **fields: Any) -> RankedCandidate:
     return an_entry(relevance, own, **{"session_key": SESSION, **fields})
 
 
-def assistant(relevance: float, own: str) -> Ranked:
+def assistant(relevance: float, own: str) -> RankedCandidate:
     return an_entry(relevance, own, **ASSISTED)
 
 
-def composed(relevance: float, own: str, **fields: Any) -> Ranked:
+def composed(relevance: float, own: str, **fields: Any) -> RankedCandidate:
     return an_entry(relevance, own, **{**COMPOSED, **fields})
 
 
@@ -231,7 +231,9 @@ ECHOES = (
 
 @pytest.mark.parametrize("echo", ECHOES)
 @pytest.mark.parametrize("fact", [person(0.2, TURN), composed(0.2, CORRECTION)])
-def test_what_the_assistant_acknowledges_is_told_as_it_was_said(echo: str, fact: Ranked) -> None:
+def test_what_the_assistant_acknowledges_is_told_as_it_was_said(
+    echo: str, fact: RankedCandidate
+) -> None:
     own = fact.measured.candidate.own
 
     assert texts(assistant(0.6, echo), fact) == [own]
@@ -279,7 +281,7 @@ def test_an_answer_that_says_more_or_acknowledges_nothing_is_told_too(
     ],
     ids=["a person's", "of what the assistant said", "of what is foreign"],
 )
-def test_no_other_acknowledgement_is_an_echo(fact: Ranked, echo: Ranked) -> None:
+def test_no_other_acknowledgement_is_an_echo(fact: RankedCandidate, echo: RankedCandidate) -> None:
     assert len(texts(fact, echo)) == 2
 
 

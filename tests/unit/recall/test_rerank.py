@@ -9,8 +9,8 @@ from support.pairs import FakePairs
 from support.ranked import a_ranked
 
 from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError
-from memd.recall.candidates import RankedCandidates
-from memd.recall.ranking.rankings import Ranked
+from memd.recall.candidates import Ranking
+from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.ranking.weights import logistic
 from memd.recall.rerank import (
     CANDIDATES,
@@ -24,7 +24,7 @@ from memd.recall.rerank import (
     rerank,
 )
 
-FOUND = RankedCandidates([], 0.9, degraded=None)
+FOUND = Ranking([], 0.9, degraded=None)
 
 
 async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
@@ -83,7 +83,7 @@ async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
 
 
 async def test_two_reasons_are_both_told() -> None:
-    already = RankedCandidates([], 0.9, degraded="only words are searched")
+    already = Ranking([], 0.9, degraded="only words are searched")
 
     _, outcome = await rerank(None, "q", [a_ranked()], already)
 
@@ -105,7 +105,7 @@ async def test_a_bug_is_not_hidden() -> None:
 def test_the_blend_counts_importance_for_a_fifth() -> None:
     low, high = a_ranked(relevance=0.52), a_ranked(relevance=0.5)
     candidate = high.measured.candidate._replace(importance=1.0)
-    high = Ranked(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
+    high = RankedCandidate(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
 
     first, second = rank_blended([low, high])
 

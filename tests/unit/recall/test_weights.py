@@ -16,7 +16,7 @@ from memd.recall.ranking.weights import (
     HYBRID,
     WITHOUT_TOKENS,
     WITHOUT_VECTORS,
-    Tuned,
+    RankerTuning,
     Weights,
     logistic,
     parse_tuning,
@@ -44,18 +44,18 @@ def test_without_vectors_no_dense_feature_has_one() -> None:
 
 
 def test_a_tuning_does_without_what_cannot_be_compared() -> None:
-    tuned = Tuned("model", replace(HYBRID, bar=0.1))
+    tuned = RankerTuning("model", replace(HYBRID, bar=0.1))
 
     assert tuned.weights_for(tokens=True) is tuned.weights
     assert tuned.weights_for(tokens=False) == replace(WITHOUT_TOKENS, bar=0.1)
 
 
 def test_a_tuning_of_before_there_were_token_vectors_keeps_to_the_table_without() -> None:
-    before = Tuned("model", WITHOUT_TOKENS)
+    before = RankerTuning("model", WITHOUT_TOKENS)
 
     assert parse_tuning(before.body()) == before
     assert before.weights_for(tokens=True) is WITHOUT_TOKENS
-    assert parse_tuning(Tuned("model").body()) == Tuned("model")
+    assert parse_tuning(RankerTuning("model").body()) == RankerTuning("model")
 
 
 @TABLES

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memd.sleep.distil.exchanges import Run
+from memd.sleep.distil.exchanges import ToolRun
 from memd.text.alternations import Phrases
 
 COMMAND_CHARS_MAX = 200
@@ -62,10 +62,10 @@ class Command(NamedTuple):
     about: str
 
 
-def command(run: Run) -> Command | None:
+def command(run: ToolRun) -> Command | None:
     """Return the command that *run* executed in a shell, None if it executed none.
 
-    >>> command(Run(0, "1", "Bash", {"command": "cd src && A=1 npm run build"}))
+    >>> command(ToolRun(0, "1", "Bash", {"command": "cd src && A=1 npm run build"}))
     Command(line='cd src && A=1 npm run build', about='npm run build')
     """
     line = _line(run)
@@ -248,10 +248,10 @@ def folder_below(home: str, folder: str) -> str:
     return folder
 
 
-def edited_path(run: Run) -> str:
+def edited_path(run: ToolRun) -> str:
     """Return the path of the file that *run* wrote, "" if it wrote none or failed to.
 
-    >>> edited_path(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
+    >>> edited_path(ToolRun(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
     'a.py'
     """
     given = run.arguments
@@ -273,7 +273,7 @@ def edited_path(run: Run) -> str:
     return opened[1] if opened else ""
 
 
-def _line(run: Run) -> str:
+def _line(run: ToolRun) -> str:
     """Return the command line of *run*, "" if it has none."""
     given = run.arguments
     if isinstance(given, Mapping):

@@ -17,7 +17,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.agent.outcomes import plain_reason, reason
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, ToolRun
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.text.alternations import Phrases
 
@@ -65,7 +65,7 @@ class _Cure(NamedTuple):
 class _Broken(NamedTuple):
     """A failed run, its *number* among all runs, and its exchange."""
 
-    run: Run
+    run: ToolRun
     command: Command
     number: int
     exchange: Exchange
@@ -95,7 +95,7 @@ def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
 
 
 def _find_cure(
-    before: _Broken, now: Command, between: Sequence[Run], exchange: Exchange
+    before: _Broken, now: Command, between: Sequence[ToolRun], exchange: Exchange
 ) -> Iterator[NapCandidate]:
     """Yield the memory of a fix, nothing if it is not worth one.
 
@@ -141,7 +141,7 @@ def _hash(about: str) -> str:
     return hashlib.sha256(about.encode(errors="replace")).hexdigest()[:12]
 
 
-def _did(between: Sequence[Run]) -> str:
+def _did(between: Sequence[ToolRun]) -> str:
     """Return the last command of *between* that set something up, "" if there is none."""
     for run in reversed(between):
         called = command(run)

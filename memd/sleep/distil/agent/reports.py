@@ -24,7 +24,7 @@ from memd.sleep.distil.exchanges import (
     NapCandidate,
     NapKind,
     NapMemory,
-    Run,
+    ToolRun,
 )
 from memd.sleep.distil.language.prose import FENCES, HEADLINE, plain
 from memd.sleep.distil.language.words import Words, words
@@ -147,7 +147,7 @@ def _answer_memories(exchange: Exchange, following: str) -> Iterator[NapCandidat
             return
 
 
-def approved_plan(run: Run) -> str:
+def approved_plan(run: ToolRun) -> str:
     """Return the plan that *run* showed and the user approved, "" for any other run."""
     if not _PLANNING_TOOL.search(run.tool) or not _APPROVED.search((run.result or "")[:400]):
         return ""
@@ -158,7 +158,7 @@ def approved_plan(run: Run) -> str:
     return plan if isinstance(plan, str) else ""
 
 
-def written_page(run: Run) -> str:
+def written_page(run: ToolRun) -> str:
     """Return the text of the documentation page that *run* wrote as a whole, else ""."""
     path = edited_path(run)
     if not _PAGE.search(path) or _OWN_PAGE.search(path):

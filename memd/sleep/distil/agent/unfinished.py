@@ -15,7 +15,7 @@ from memd.sleep.distil.agent.deferrals import OpenPoint, find_deferrals
 from memd.sleep.distil.agent.findings import TitleList, find_list, find_lists
 from memd.sleep.distil.agent.outcomes import outcome
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.exchanges import Exchange, ToolRun
 from memd.sleep.distil.language.open_work import (
     ALL_DONE,
     ITEM,
@@ -230,12 +230,12 @@ def _steps(exchanges: Sequence[Exchange]) -> list[str]:
     return [cut(step, OPEN_CHARS) for step in steps] if is_current and is_work else []
 
 
-def _plans(run: Run) -> bool:
+def _plans(run: ToolRun) -> bool:
     """Return whether *run* writes a plan; some recorders add a second run without arguments."""
     return bool(run.arguments) and _PLANNING.search(run.tool) is not None
 
 
-def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
+def _plan_state(runs: Sequence[ToolRun]) -> tuple[list[str], bool]:
     """Return the open steps of the latest plan, and whether any step is done.
 
     A plan is a text with boxes, a list of steps, or a series of tasks. ([], False) for a plan that
@@ -258,7 +258,7 @@ def _plan_state(runs: Sequence[Run]) -> tuple[list[str], bool]:
     return _tasks(runs)
 
 
-def _merge_changes(runs: Sequence[Run], changed: Sequence[object]) -> list[str]:
+def _merge_changes(runs: Sequence[ToolRun], changed: Sequence[object]) -> list[str]:
     """Return the steps of a list that runs change in part, "" for each that is done.
 
     If any step has no id, only the last *changed* ones are known.
@@ -272,7 +272,7 @@ def _merge_changes(runs: Sequence[Run], changed: Sequence[object]) -> list[str]:
     return list(steps.values()) if None not in steps else list(map(_step, changed))
 
 
-def _tasks(runs: Sequence[Run]) -> tuple[list[str], bool]:
+def _tasks(runs: Sequence[ToolRun]) -> tuple[list[str], bool]:
     """Return the open ones of the tasks that were created one by one, and whether any is done.
 
     The tool numbers a task when it creates it ("Task #3 created"); later runs name that number.

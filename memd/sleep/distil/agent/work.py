@@ -24,7 +24,7 @@ from memd.sleep.distil.agent.calls import (
     shorten,
 )
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Exchange, Run
+from memd.sleep.distil.exchanges import Exchange, ToolRun
 from memd.sleep.distil.language.failures import has_failed
 from memd.text.alternations import Phrases
 
@@ -52,7 +52,7 @@ class CommandRun(NamedTuple):
     failed: bool
 
 
-def ran_commands(runs: Sequence[Run]) -> list[CommandRun]:
+def ran_commands(runs: Sequence[ToolRun]) -> list[CommandRun]:
     """Return the commands of those *runs* that have a result."""
     return [
         CommandRun(line, has_failed(run))
@@ -61,7 +61,7 @@ def ran_commands(runs: Sequence[Run]) -> list[CommandRun]:
     ]
 
 
-def changed_files(runs: Sequence[Run]) -> str:
+def changed_files(runs: Sequence[ToolRun]) -> str:
     """Return a line with the written files, the latest first, and their common folder.
 
     Temporary files are left out: "a.py, b.py and 3 more in /srv/app".
@@ -77,7 +77,7 @@ def changed_files(runs: Sequence[Run]) -> str:
     return ", ".join(shown) + more + (f" in {folder.rstrip('/')}" if folder else "")
 
 
-def _find_paths(run: Run) -> list[str]:
+def _find_paths(run: ToolRun) -> list[str]:
     """Return the paths of the files that *run* wrote, by an edit or a command line."""
     if path := edited_path(run):
         return [path]

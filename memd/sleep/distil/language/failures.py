@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.agent.calls import command, only_reads
-from memd.sleep.distil.exchanges import Run
+from memd.sleep.distil.exchanges import ToolRun
 from memd.text.alternations import Phrases
 
 ERROR_CHARS_MAX = 160
@@ -60,10 +60,10 @@ _EXIT_ONLY = re.compile(r"\W*(?:Error:\s*)?(?:Exit code:?\s*-?\d+)?\W*", re.IGNO
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
 
 
-def has_failed(run: Run) -> bool:
+def has_failed(run: ToolRun) -> bool:
     r"""Return whether *run* failed, by its exit code or its output; False without a result.
 
-    >>> has_failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
+    >>> has_failed(ToolRun(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
     True
     """
     if run.result is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.answers import CHARS_MAX, cut, find_answered
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.option_references import find_marks
 
@@ -261,7 +261,7 @@ def test_who_only_declines_or_complains_denies_nothing(answer: str, user: str) -
 )
 def test_leave_to_go_on_settles_nothing_in_whatever_language(asked: str, user: str) -> None:
     session = [{"role": "assistant", "content": asked}, {"role": "user", "content": user}]
-    assert distil(ReadSession.of(session)) == ()
+    assert distil(SessionTurns.of(session)) == ()
 
 
 def test_what_is_recommended_is_no_heading() -> None:
@@ -291,7 +291,7 @@ def test_a_value_that_was_asked_for_is_how_something_is(
         messages = [{"role": "user", "content": "set it up"}]
         messages += [{"role": "assistant", "content": asked}, {"role": "user", "content": user}]
         assert any(
-            each.text.startswith(f"User: {user}") for each in distil(ReadSession.of(messages))
+            each.text.startswith(f"User: {user}") for each in distil(SessionTurns.of(messages))
         )
 
 

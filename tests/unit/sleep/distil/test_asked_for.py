@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.domain.encoding import SentenceLogits
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory, without_private
 from memd.sleep.distil.select import SURE_MEMORIES
 from memd.sleep.nap.preparation import read
@@ -27,7 +27,7 @@ def messages_of(*texts: str) -> list[dict[str, str]]:
 
 
 def kept(*texts: str, logits: SentenceLogits | None = NOTHING) -> list[NapMemory]:
-    session = ReadSession.of(messages_of(*texts))
+    session = SessionTurns.of(messages_of(*texts))
     rows = [[logits] * len(each) for each in session.sentences()] if logits else []
     return [each for each in distil(session, rows) if each.kind is not NapKind.DIGEST]
 
@@ -115,6 +115,6 @@ def test_a_sum_or_an_hour_holds_nowhere_else(text: str, is_everywhere: bool) -> 
 
 
 def test_a_full_stop_at_the_end_changes_nothing() -> None:
-    [plain, *_] = ReadSession.of(messages_of("the rent is 950")).sentences()
+    [plain, *_] = SessionTurns.of(messages_of("the rent is 950")).sentences()
     for end in (".", "!!"):
-        assert ReadSession.of(messages_of(f"the rent is 950{end}")).sentences()[0] == plain
+        assert SessionTurns.of(messages_of(f"the rent is 950{end}")).sentences()[0] == plain

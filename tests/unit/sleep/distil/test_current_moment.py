@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.distilled import without_digest
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.user.speech_acts import WORTH, judge
 
 
@@ -142,5 +142,5 @@ def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
         {"role": "user", "content": "yes"},
         {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
     ]
-    texts = [each.text for each in distil(ReadSession.of(messages))]
+    texts = [each.text for each in distil(SessionTurns.of(messages))]
     assert any(text.startswith("The lock of") and "Outcome: It requires" in text for text in texts)

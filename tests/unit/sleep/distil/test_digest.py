@@ -12,21 +12,21 @@ from memd.domain.enums import Origin
 from memd.inject.brief.rows import open_texts
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
-from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, NapMemory, Run
+from memd.sleep.distil.distil import SessionTurns, distil
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, NapMemory, ToolRun
 
 BROKEN = "Traceback (most recent call last):\nValueError: QUEUE_URL is not set"
 
 
-def _bash(line: str, result: str = "ok") -> Run:
-    return Run(1, "", "Bash", {"command": line}, result)
+def _bash(line: str, result: str = "ok") -> ToolRun:
+    return ToolRun(1, "", "Bash", {"command": line}, result)
 
 
-def _edit(path: str) -> Run:
-    return Run(1, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
+def _edit(path: str) -> ToolRun:
+    return ToolRun(1, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
 
 
-def _exchange(place: int, user: str, *answers: str, runs: Sequence[Run] = ()) -> Exchange:
+def _exchange(place: int, user: str, *answers: str, runs: Sequence[ToolRun] = ()) -> Exchange:
     return Exchange(
         place, user, (), [AgentText(place + 1, text) for text in answers], list(runs), place + 1
     )
@@ -237,7 +237,7 @@ def test_of_failures_the_last_is_told_that_nothing_cured() -> None:
 
 
 def test_a_command_without_a_result_did_not_work() -> None:
-    stopped = Run(1, "", "Bash", {"command": "make image"}, None)
+    stopped = ToolRun(1, "", "Bash", {"command": "make image"}, None)
     assert "Commands" not in digest(
         [_exchange(0, "Build it", "`app.py` reads `PORT`.", runs=[stopped])]
     )
@@ -293,7 +293,7 @@ def test_what_is_too_long_loses_words_and_no_open_point() -> None:
 
 def test_open_points_that_fill_a_digest_alone_are_all_told_in_part() -> None:
     steps = [f"{n}{'/a' * 60}" for n in range(4)]
-    plan = Run(1, "", "TodoWrite", {"todos": [{"content": step} for step in steps]}, "ok")
+    plan = ToolRun(1, "", "TodoWrite", {"todos": [{"content": step} for step in steps]}, "ok")
     text = digest([_exchange(0, "Go through the plan", "I begin.", runs=[plan])])
     assert tokens(text) <= DIGEST_TOKENS_MAX
     assert [point[:9] for point, _ in open_texts(text)] == [step[:9] for step in steps]
@@ -405,7 +405,7 @@ def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
         ("user", "From now on we deploy with blue-green, never in place."),
     )
     messages = [{"role": role, "content": content} for role, content in lines]
-    *memories, last = distil(ReadSession.of(messages))
+    *memories, last = distil(SessionTurns.of(messages))
     kept = {memory.text for memory in memories}
     assert {lines[2][1], lines[6][1]} <= kept
     assert last.kind is NapKind.DIGEST
@@ -465,7 +465,7 @@ def test_requests_that_all_are_memories_are_told() -> None:
     rule = "always run the tests before you say that you are done"
     answer = "I will. The files are on http://localhost:8080/files."
     messages = [{"role": "user", "content": rule}, {"role": "assistant", "content": answer}]
-    *_, last = distil(ReadSession.of(messages))
+    *_, last = distil(SessionTurns.of(messages))
     assert last.kind is NapKind.DIGEST
     assert _fields(last.text)["Asked first"] == rule
 

@@ -13,7 +13,7 @@ from support.effort import effort
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.select import STRETCH_MEMORIES, STRETCH_TOKENS, select_candidates
@@ -123,7 +123,7 @@ def test_a_question_after_a_question_answers_nothing() -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     for words in (text, f"fix {text}", f"{text}\n{text} x"):
-        distil(ReadSession.of([user("go"), agent("1. first\n2. second. Shall I?"), user(words)]))
+        distil(SessionTurns.of([user("go"), agent("1. first\n2. second. Shall I?"), user(words)]))
 
 
 def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
@@ -185,7 +185,7 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
         agent("Let me look at the tests, too."),
     ]
 
-    memory, _ = distil(ReadSession.of(messages))
+    memory, _ = distil(SessionTurns.of(messages))
 
     assert "because" in memory.text
     assert memory.places == (0, 1)
@@ -194,8 +194,8 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
 def test_the_digest_comes_last_and_once() -> None:
     changed = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
     messages = [user(RULE), changed, user("add a test for it")]
-    assert [each.slot for each in distil(ReadSession.of(messages))].index("digest") == len(
-        distil(ReadSession.of(messages))
+    assert [each.slot for each in distil(SessionTurns.of(messages))].index("digest") == len(
+        distil(SessionTurns.of(messages))
     ) - 1
 
 
@@ -205,7 +205,7 @@ def test_a_digest_tells_that_a_command_failed_in_no_words_of_the_tool() -> None:
     ]}  # fmt: skip
     answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
 
-    *_, made = distil(ReadSession.of([user(RULE), run, answer]))
+    *_, made = distil(SessionTurns.of([user(RULE), run, answer]))
 
     assert made.text.endswith("\nWent wrong: uv run pytest failed")
     assert made.origin is Origin.ASSISTANT
@@ -457,8 +457,8 @@ _MESSAGES = st.lists(
 def test_any_messages_are_distilled_the_same_each_time_within_bounds(
     messages: list[dict[str, Any]],
 ) -> None:
-    memories = distil(ReadSession.of(messages))
-    assert memories == distil(ReadSession.of(messages))
+    memories = distil(SessionTurns.of(messages))
+    assert memories == distil(SessionTurns.of(messages))
     assert all(each.text.strip() and len(each.text) <= CHARS_MAX for each in memories[:-1])
     assert all(set(each.places) <= set(range(len(messages))) for each in memories)
     assert len({each.slot for each in memories}) == len(memories)
@@ -475,11 +475,11 @@ def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
             user(f"We want option{number} in file{number}.toml to stay {number} seconds."),
             agent("x " * (STRETCH_TOKENS * CHARS_PER_TOKEN // 40)),
         ]
-    whole = distil(ReadSession.of(messages))[:-1]
+    whole = distil(SessionTurns.of(messages))[:-1]
     for end, finished in ((60, 38), (100, 78)):
         mine = [
             each
-            for each in distil(ReadSession.of(messages[:end]))[:-1]
+            for each in distil(SessionTurns.of(messages[:end]))[:-1]
             if each.places[0] < finished
         ]
         assert mine == [each for each in whole if each.places[0] < finished]
@@ -638,5 +638,5 @@ def test_what_is_repeated_costs_no_more_than_its_length(role: str) -> None:
             texts = {"user": "We never push on Fridays.", "assistant": "All is done."}
             texts[role] = f"Status{unit * 10_000}"
             messages = [{"role": each, "content": text} for each, text in texts.items()]
-            distil(ReadSession.of(messages))
+            distil(SessionTurns.of(messages))
     assert spent.units < 150  # 15 to 30; one pattern that tries every beginning takes 300

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, covers_a_part, runners
 from memd.sleep.distil.environment.environment import environment
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, ToolRun
 
 
-def _bash(line: str, result: str = "ok") -> Run:
-    return Run(3, "", "Bash", {"command": line}, result)
+def _bash(line: str, result: str = "ok") -> ToolRun:
+    return ToolRun(3, "", "Bash", {"command": line}, result)
 
 
-def _exchange(place: int, answer: str, *runs: Run, user: str = "go on") -> Exchange:
+def _exchange(place: int, answer: str, *runs: ToolRun, user: str = "go on") -> Exchange:
     return Exchange(
         place, user, (), [AgentText(place + 1, answer)] if answer else [], list(runs), place + 1
     )
@@ -245,7 +245,7 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
     exchange = _exchange(
         0,
         "",
-        Run(3, "", "Write", {"file_path": "/srv/reproduce.py", "content": "x"}, "ok"),
+        ToolRun(3, "", "Write", {"file_path": "/srv/reproduce.py", "content": "x"}, "ok"),
         _bash("python reproduce.py"),
         _bash("python reproduce.py"),
         _bash("python reproduce.py"),

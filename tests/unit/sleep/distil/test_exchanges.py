@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.agent.calls import command, edited_path
-from memd.sleep.distil.exchanges import AgentText, Run, split_exchanges
+from memd.sleep.distil.exchanges import AgentText, ToolRun, split_exchanges
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.transcript.facts import HEADER
 
@@ -68,7 +68,7 @@ def test_what_an_agent_only_thought_is_none_of_its_texts() -> None:
 OUTPUT = "ship: no route to host kite-7"
 
 
-def _answer(text: object, name: str = "Bash", **fields: object) -> Run:
+def _answer(text: object, name: str = "Bash", **fields: object) -> ToolRun:
     """Return the call of a tool that a message of role tool answers."""
     call = {"id": "7", "function": {"name": name, "arguments": '{"command": "make ship"}'}}
     answer = {"role": "tool", "tool_call_id": "7", "content": text, **fields}
@@ -76,7 +76,7 @@ def _answer(text: object, name: str = "Bash", **fields: object) -> Run:
     return run
 
 
-def _block_answer(text: object, **fields: object) -> Run:
+def _block_answer(text: object, **fields: object) -> ToolRun:
     """Return the call of a tool that a block of a message answers."""
     call = {"type": "tool_use", "id": "7", "name": "Bash", "input": {"command": "make ship"}}
     block = {"type": "tool_result", "tool_use_id": "7", "content": text, **fields}
@@ -104,7 +104,7 @@ def _block_answer(text: object, **fields: object) -> Run:
     ],
 )
 def test_a_field_of_a_result_tells_that_a_tool_failed(
-    answer: Callable[..., Run], fields: dict[str, object], *, is_failure: bool
+    answer: Callable[..., ToolRun], fields: dict[str, object], *, is_failure: bool
 ) -> None:
     assert has_failed(answer(OUTPUT, **fields)) is is_failure
     assert has_failed(answer([{"type": "text", "text": OUTPUT}], **fields)) is is_failure

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.distil.exchanges import Run
+from memd.sleep.distil.exchanges import ToolRun
 from memd.sleep.distil.language.failures import ERROR_CHARS_MAX, error_line, has_failed
 
 
-def _run(tool: str, given: object, result: str | None = "") -> Run:
-    return Run(0, "1", tool, given, result)
+def _run(tool: str, given: object, result: str | None = "") -> ToolRun:
+    return ToolRun(0, "1", tool, given, result)
 
 
 @pytest.mark.parametrize(

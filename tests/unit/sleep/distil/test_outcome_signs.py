@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 
@@ -43,7 +43,7 @@ def _outcomes(answer: str) -> list[str]:
         {"role": "assistant", "content": answer},
         {"role": "user", "content": "thanks"},
     ]
-    return [each.text for each in distil(ReadSession.of(asked)) if each.kind is NapKind.OUTCOME]
+    return [each.text for each in distil(SessionTurns.of(asked)) if each.kind is NapKind.OUTCOME]
 
 
 def test_a_nap_keeps_no_list_of_titles() -> None:

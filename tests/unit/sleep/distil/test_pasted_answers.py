@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.words import words
 
@@ -77,7 +77,7 @@ def test_what_came_of_a_pasted_answer_is_told_without_it() -> None:
         {"role": "user", "content": f"Okay, here are the detailed tasks.\n\n{_POINTS}"},
         {"role": "assistant", "content": done},
     ]
-    kept = [(each.kind, each.text) for each in distil(ReadSession.of(session))]
+    kept = [(each.kind, each.text) for each in distil(SessionTurns.of(session))]
     assert kept[0] == (NapKind.OUTCOME, done.replace("`", ""))
     assert kept[1][1].startswith(
         "Asked first: (a pasted answer) Okay, here are the detailed tasks."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.environment.places import find_place, moves
 from memd.sleep.nap.retractions import find_moved, find_retracted, may_retract
 
@@ -86,7 +86,7 @@ def test_a_place_is_kept_and_the_newer_of_a_session_counts() -> None:
         {"role": "assistant", "content": "Noted."},
         {"role": "user", "content": "staging moved: it's https://new.example now"},
     ]
-    memories = [each.text for each in distil(ReadSession.of(messages)) if each.slot != "digest"]
+    memories = [each.text for each in distil(SessionTurns.of(messages)) if each.slot != "digest"]
     assert memories == ["staging moved: it's https://new.example now"]
 
 
@@ -139,7 +139,7 @@ def test_what_is_elsewhere_or_replaced_is_kept_and_takes_back(earlier: str, late
         {"role": "assistant", "content": "I added vitest."},
         {"role": "user", "content": later},
     ]
-    kept = [each.text for each in distil(ReadSession.of(messages)) if later in each.text]
+    kept = [each.text for each in distil(SessionTurns.of(messages)) if later in each.text]
     assert len(kept) == 1
     known = [(1, earlier), (2, "The tests run against Postgres 16.")]
     assert may_retract(kept[0])
@@ -158,4 +158,4 @@ def test_what_is_elsewhere_or_replaced_is_kept_and_takes_back(earlier: str, late
 )
 def test_what_moved_at_this_moment_is_not_kept(sentence: str) -> None:
     messages = [{"role": "user", "content": sentence}]
-    assert [each for each in distil(ReadSession.of(messages)) if each.slot != "digest"] == []
+    assert [each for each in distil(SessionTurns.of(messages)) if each.slot != "digest"] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.rule_lists import MORE, RULES_CHARS_MAX, rule_texts, with_items
 from memd.sleep.distil.language.words import words
@@ -25,7 +25,7 @@ Every hook must return:
 def _memories(user: str, *agent: str) -> list[tuple[NapKind, str]]:
     before = [{"role": "assistant", "content": text} for text in agent]
     turn = [{"role": "user", "content": user}, {"role": "assistant", "content": "That is done."}]
-    return [(each.kind, each.text) for each in distil(ReadSession.of([*before, *turn]))]
+    return [(each.kind, each.text) for each in distil(SessionTurns.of([*before, *turn]))]
 
 
 def test_rules_are_told_by_heading_with_those_that_say_neither_always_nor_never() -> None:

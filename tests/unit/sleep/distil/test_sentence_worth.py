@@ -10,7 +10,7 @@ from memd.domain.sleep.consolidation import OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
 from memd.sleep.distil.agent.outcomes import SHORT_ANSWER
 from memd.sleep.distil.agent.reports import PAGE_SLOT
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.words import letters, words
@@ -61,7 +61,7 @@ def worth_of(worth: float, *, wish: float = 0.0, everywhere: float = 0.0) -> Sen
 
 
 def kept(messages: list[dict[str, str]], each_logits: SentenceLogits | None) -> list[NapMemory]:
-    session = ReadSession.of(messages)
+    session = SessionTurns.of(messages)
     judged = [] if each_logits is None else session.sentences()
     logits = [[each_logits] * len(each) for each in judged if each_logits]
     return [each for each in distil(session, logits) if each.kind is not NapKind.DIGEST]
@@ -226,7 +226,7 @@ def test_a_step_a_case_and_a_question_state_no_decision(text: str) -> None:
 
 def test_of_a_long_line_the_lifted_sentences_are_kept() -> None:
     orders = "Show me the list of the orders of last year, please. " * 5
-    session = ReadSession.of([user(f"{orders}{UNSEEN}")])
+    session = SessionTurns.of([user(f"{orders}{UNSEEN}")])
     logits = [
         [SURE if UNSEEN.startswith(one) else NEVER for one in each] for each in session.sentences()
     ]
@@ -272,10 +272,10 @@ def test_nothing_is_plainly_told_before_the_last_text_or_in_another_language() -
 
 
 def test_all_of_a_short_answer_is_judged_and_of_a_long_one_what_is_not_hopeless() -> None:
-    short = ReadSession.of([ASKED, agent(WAITS)])
+    short = SessionTurns.of([ASKED, agent(WAITS)])
     assert short.sentences()[-1] == [WAITS]
     assert short.agent_places() == {len(short.sentences()) - 1}
-    long = ReadSession.of([ASKED, agent(" ".join([WAITS] * (SHORT_ANSWER + 1)))])
+    long = SessionTurns.of([ASKED, agent(" ".join([WAITS] * (SHORT_ANSWER + 1)))])
     assert long.sentences()[-1] == []
 
 
@@ -363,19 +363,20 @@ def test_a_wish_that_no_rule_sees_is_weighed() -> None:
 
 def test_the_words_of_a_program_are_not_judged() -> None:
     brief = "You are an agent that reviews code. " + "Report every finding with its line. " * 40
-    assert ReadSession.of([user("use tabs"), agent("ok"), user(brief)]).sentences()[0] == [
+    assert SessionTurns.of([user("use tabs"), agent("ok"), user(brief)]).sentences()[0] == [
         "use tabs"
     ]
     assert all(
-        len(each) <= 60 for each in ReadSession.of([user(" ".join(["Use tabs."] * 99))]).sentences()
+        len(each) <= 60
+        for each in SessionTurns.of([user(" ".join(["Use tabs."] * 99))]).sentences()
     )
 
 
 def test_what_is_told_of_other_messages_is_refused() -> None:
     with pytest.raises(ValueError, match="other messages"):
-        distil(ReadSession.of([user(UNSEEN), agent("ok"), user(WISH)]), [[SURE]])
+        distil(SessionTurns.of([user(UNSEEN), agent("ok"), user(WISH)]), [[SURE]])
     with pytest.raises(ValueError, match="zip"):
-        distil(ReadSession.of([user(UNSEEN)]), [[SURE, SURE]])
+        distil(SessionTurns.of([user(UNSEEN)]), [[SURE, SURE]])
 
 
 CAUSE = "The importer failed because `rows.csv` begins with a byte order mark."
@@ -386,7 +387,7 @@ def outcome_of(
     judged: dict[str, SentenceLogits], *texts: str, asked: str = "why does the import stop?"
 ) -> str:
     """Return the outcome of what was *asked*, which the agent answers with *texts*."""
-    session = ReadSession.of([user(asked), *map(agent, texts), user("thanks")])
+    session = SessionTurns.of([user(asked), *map(agent, texts), user("thanks")])
     logits = [[judged.get(each, NEVER) for each in group] for group in session.sentences()]
     memories = distil(session, logits)
     return "\n".join(each.text for each in memories if each.kind is NapKind.OUTCOME)
@@ -408,7 +409,7 @@ def test_a_later_answer_hides_no_earlier_one() -> None:
 
 def test_what_is_hopeless_by_rule_is_not_judged() -> None:
     hopeless = "I hope that this helps you a bit."
-    asked, *answers = ReadSession.of(
+    asked, *answers = SessionTurns.of(
         [user("why does it stop?"), agent(f"{hopeless} {CAUSE}"), agent("It runs.")]
     ).sentences()
     assert asked == ["why does it stop?"]
@@ -417,7 +418,7 @@ def test_what_is_hopeless_by_rule_is_not_judged() -> None:
 
 def test_of_what_was_said_long_before_the_end_only_reasons_are_judged() -> None:
     messages = [user("why does it stop?"), agent(CURE), agent(CAUSE), *[agent("Let me see.")] * 3]
-    _, *answers = ReadSession.of(messages).sentences()
+    _, *answers = SessionTurns.of(messages).sentences()
     assert answers == [[], [CAUSE.replace("`", "")], [], [], []]
 
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.agent.calls import COMMAND_CHARS_MAX, about, command, edited_path
-from memd.sleep.distil.exchanges import Run
+from memd.sleep.distil.exchanges import ToolRun
 
 
-def _run(tool: str, given: object, result: str | None = "") -> Run:
-    return Run(0, "1", tool, given, result)
+def _run(tool: str, given: object, result: str | None = "") -> ToolRun:
+    return ToolRun(0, "1", tool, given, result)
 
 
 @pytest.mark.parametrize(

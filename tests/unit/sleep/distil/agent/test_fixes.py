@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.agent.fixes import FIX_CHARS_MAX, fixes
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, ToolRun
 
 ERROR = "Exit code 1\nconnecting\nError: connect ECONNREFUSED 127.0.0.1:5433"
 WHY = "The tests expect Postgres on port `5433`, and `compose.yml` only maps `5432`."
 
 
-def _bash(place: int, line: str, result: str = "ok") -> Run:
-    return Run(place, "", "Bash", {"command": line}, result)
+def _bash(place: int, line: str, result: str = "ok") -> ToolRun:
+    return ToolRun(place, "", "Bash", {"command": line}, result)
 
 
-def _edit(place: int, path: str) -> Run:
-    return Run(place, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
+def _edit(place: int, path: str) -> ToolRun:
+    return ToolRun(place, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
 
 
 def _exchange(
-    answers: Sequence[tuple[int, str]], *runs: Run, user: str = "run the tests"
+    answers: Sequence[tuple[int, str]], *runs: ToolRun, user: str = "run the tests"
 ) -> Exchange:
     return Exchange(0, user, (), [AgentText(*each) for each in answers], list(runs), 9)
 
@@ -139,7 +139,7 @@ def test_the_same_failure_has_the_same_slot_wherever_it_stands() -> None:
     assert one.memory.slot == other.memory.slot
 
 
-def _slot(line: str, *between: Run, where: str = "/run/a.sock") -> str:
+def _slot(line: str, *between: ToolRun, where: str = "/run/a.sock") -> str:
     error = f"Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:5433 by {where}"
     runs = (_bash(1, "npm test", error), *between, _bash(9, line))
     (fix,) = fixes([_exchange([(2, WHY)], *runs)])

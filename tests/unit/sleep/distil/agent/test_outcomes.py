@@ -15,7 +15,7 @@ from memd.sleep.distil.agent.outcomes import (
     pasted_error,
     trust_in_conclusion,
 )
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, ToolRun
 
 BUILT = (
     "Let me check the importer.",
@@ -24,7 +24,7 @@ BUILT = (
 )
 
 
-def _exchange(user: str, *texts: str, runs: tuple[Run, ...] = ()) -> Exchange:
+def _exchange(user: str, *texts: str, runs: tuple[ToolRun, ...] = ()) -> Exchange:
     answers = [AgentText(place, text) for place, text in enumerate(texts, 1)]
     return Exchange(0, user, (), answers, list(runs), len(texts))
 
@@ -142,7 +142,7 @@ def test_the_users_next_words_tell_how_far_a_conclusion_is_trusted(
 
 
 def test_a_cause_is_told_where_a_command_failed() -> None:
-    broken = Run(1, "1", "Bash", {"command": "npm start"}, "Exit code 1\nEADDRINUSE")
+    broken = ToolRun(1, "1", "Bash", {"command": "npm start"}, "Exit code 1\nEADDRINUSE")
     texts = ("The issue is that port `3000` is held by the old container.", "Restarted it.")
     assert cause(_exchange("start it", *texts, runs=(broken,))) == (
         "The issue is that port 3000 is held by the old container."

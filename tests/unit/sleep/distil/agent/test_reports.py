@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from memd.sleep.distil.agent.reports import approved_plan, reports, sections, written_page
-from memd.sleep.distil.distil import ReadSession, distil
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
+from memd.sleep.distil.distil import SessionTurns, distil
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, ToolRun
 from memd.sleep.distil.select import STRETCH_MEMORIES
 
 REPORT = """# Gap analysis
@@ -46,7 +46,7 @@ The `list` command lives in `pkg/cmd/list.go` already.
 
 
 def worked(text: str, user: str = "evaluate the provider", runs: int = 0) -> Exchange:
-    done = [Run(1, str(n), "Bash", {"command": "ls"}, "a") for n in range(runs)]
+    done = [ToolRun(1, str(n), "Bash", {"command": "ls"}, "a") for n in range(runs)]
     return Exchange(0, user, texts=[AgentText(2, text)], runs=done, end=2)
 
 
@@ -74,11 +74,13 @@ def test_what_the_user_takes_back_is_not_told() -> None:
 
 
 def test_a_plan_counts_once_it_is_approved() -> None:
-    shown = Run(3, "1", "ExitPlanMode", {"plan": PLAN}, "User has approved your plan.")
+    shown = ToolRun(3, "1", "ExitPlanMode", {"plan": PLAN}, "User has approved your plan.")
     assert approved_plan(shown) == PLAN
     assert approved_plan(shown._replace(result="The user doesn't want to proceed.")) == ""
-    assert approved_plan(Run(3, "1", "Bash", {"command": "plan"}, "approved")) == ""
-    within = Run(3, "1", "ExitPlanMode", "", f"User has approved it.\n## Approved Plan:\n{PLAN}")
+    assert approved_plan(ToolRun(3, "1", "Bash", {"command": "plan"}, "approved")) == ""
+    within = ToolRun(
+        3, "1", "ExitPlanMode", "", f"User has approved it.\n## Approved Plan:\n{PLAN}"
+    )
     assert approved_plan(within) == PLAN
     made = reports([Exchange(0, "move them", runs=[within], end=3)])
     assert {each.memory.kind for each in made} == {NapKind.DECISION}
@@ -87,7 +89,7 @@ def test_a_plan_counts_once_it_is_approved() -> None:
 
 def test_a_page_is_told_when_it_was_written_whole() -> None:
     given = {"file_path": "docs/gaps.md", "content": REPORT}
-    run = Run(1, "1", "Write", given, "File created successfully at: docs/gaps.md")
+    run = ToolRun(1, "1", "Write", given, "File created successfully at: docs/gaps.md")
     assert written_page(run) == REPORT
     assert written_page(run._replace(arguments={"file_path": "gaps.py", "content": REPORT})) == ""
     assert (
@@ -97,13 +99,13 @@ def test_a_page_is_told_when_it_was_written_whole() -> None:
     patch = "**Add: `docs/gaps.md`**\n```diff\n" + "".join(
         f"+{line}\n" for line in REPORT.splitlines()
     )
-    assert "## Bottom line" in written_page(Run(1, "1", "apply_patch", patch, ""))
+    assert "## Bottom line" in written_page(ToolRun(1, "1", "apply_patch", patch, ""))
 
 
 def test_sections_only_fill_what_others_leave() -> None:
     user = {"role": "user", "content": "Always use tabs in this project."}
     messages = [user, {"role": "assistant", "content": REPORT}]
-    kinds = [each.kind for each in distil(ReadSession.of(messages))]
+    kinds = [each.kind for each in distil(SessionTurns.of(messages))]
     assert kinds[0] is NapKind.PREFERENCE
     assert kinds.count(NapKind.OUTCOME) >= 2
     many = [
@@ -111,7 +113,7 @@ def test_sections_only_fill_what_others_leave() -> None:
         for n in range(STRETCH_MEMORIES)
     ]
     assert NapKind.OUTCOME not in [
-        each.kind for each in distil(ReadSession.of([*many, messages[1]]))
+        each.kind for each in distil(SessionTurns.of([*many, messages[1]]))
     ]
 
 

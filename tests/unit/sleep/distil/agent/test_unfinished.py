@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from memd.sleep.distil.agent.unfinished import find_unfinished
-from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.exchanges import AgentText, Exchange, ToolRun
 
 LIST = """## What is left
 
@@ -22,7 +22,7 @@ def open_texts(exchanges: Sequence[Exchange]) -> list[str]:
     return [point.text for point in find_unfinished(exchanges)]
 
 
-def _exchange(user: str, answer: str = "", *runs: Run) -> Exchange:
+def _exchange(user: str, answer: str = "", *runs: ToolRun) -> Exchange:
     return Exchange(0, user, (), [AgentText(1, answer)] if answer else [], list(runs), 1)
 
 
@@ -32,16 +32,16 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
         {"content": "run it on staging", "status": "in_progress"},
         {"content": "tell support", "status": "pending"},
     ]
-    plan = Run(1, "", "TodoWrite", {"todos": todos}, "ok")
+    plan = ToolRun(1, "", "TodoWrite", {"todos": todos}, "ok")
     assert open_texts([_exchange("migrate", "ok", plan)]) == [
         "run it on staging",
         "tell support",
     ]
     assert open_texts([_exchange("go", "All todos are completed now.", plan)]) == []
-    text = Run(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
+    text = ToolRun(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
     assert open_texts([_exchange("migrate", "ok", text)]) == ["run it on staging"]
     steps = {"plan": [{"step": "drop the table", "status": "pending"}]}
-    assert open_texts([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
+    assert open_texts([_exchange("go", "", ToolRun(1, "", "update_plan", steps, ""))]) == [
         "drop the table"
     ]
 
@@ -80,7 +80,7 @@ def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> No
     done = _exchange("add an upload", "It is in `upload.ts`.")
     assert open_texts([done, _exchange(text)]) == expected
     assert open_texts([done, _exchange(text, "Good night."), _exchange("bye")]) == expected
-    edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
+    edit = ToolRun(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
     assert open_texts([done, _exchange(text), _exchange("do it", "ok", edit)]) == []
 
 
@@ -143,7 +143,7 @@ def test_what_the_user_lists_for_later_is_open(heading: str) -> None:
     asked = _exchange(f"{heading}{points}\n\nThanks a lot!", "Bye!")
     left = ["rate limiting on POST /orders", "describe /stock"]
     assert open_texts([done, asked]) == left
-    edit = Run(2, "", "Edit", {"file_path": "orders.ts", "old_string": "1"}, "ok")
+    edit = ToolRun(2, "", "Edit", {"file_path": "orders.ts", "old_string": "1"}, "ok")
     assert open_texts([done, _exchange(asked.user, "Done.", edit)]) == []
     unmarked = f"{heading}\nrate limiting on POST /orders\ndescribe /stock\n\nThanks a lot!"
     assert open_texts([done, _exchange(unmarked)]) == (left if heading[-1] == ":" else [])
@@ -174,7 +174,7 @@ def test_another_list_of_the_user_s_is_not_open(heading: str) -> None:
 def test_what_the_user_says_is_missing_is_open(text: str, *, is_open: bool) -> None:
     done = _exchange("add an upload", "It is in `upload.ts`.")
     assert open_texts([done, _exchange(text)]) == [text] * is_open
-    edit = Run(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
+    edit = ToolRun(2, "", "Edit", {"file_path": "upload.ts", "old_string": "1"}, "ok")
     assert open_texts([done, _exchange(text, "Done.", edit)]) == []
 
 
@@ -194,20 +194,22 @@ def test_a_plan_that_was_not_kept_up_to_date_says_nothing() -> None:
         {"id": "1", "content": "write the migration", "status": "completed"},
         {"id": "2", "content": "run it on staging", "status": "pending"},
     ]
-    planned = _exchange("migrate", "ok", Run(1, "", "todo_write", {"todos": todos}, "ok"))
+    planned = _exchange("migrate", "ok", ToolRun(1, "", "todo_write", {"todos": todos}, "ok"))
     assert open_texts([planned, _exchange("go on")]) == ["run it on staging"]
     more = [_exchange(f"and page {n}?", "It is fine.") for n in range(2)]
     assert open_texts([planned, *more]) == []
 
-    unknown = Run(2, "", "todo_write", {"merge": True}, None)
+    unknown = ToolRun(2, "", "todo_write", {"merge": True}, None)
     assert open_texts([planned, _exchange("go on", "ok", unknown)]) == []
     merged = {"merge": True, "todos": [{**todos[1], "status": "completed"}]}
-    assert open_texts([planned, _exchange("go", "ok", Run(2, "", "todo_write", merged, ""))]) == []
+    assert (
+        open_texts([planned, _exchange("go", "ok", ToolRun(2, "", "todo_write", merged, ""))]) == []
+    )
 
     steps = [{**each, "status": "pending"} for each in todos]
-    runs = [Run(1, "", "todo_write", {"todos": steps}, "ok")]
+    runs = [ToolRun(1, "", "todo_write", {"todos": steps}, "ok")]
     assert len(open_texts([_exchange("go", "ok", *runs)])) == 2
-    runs += [Run(2, "", "edit", {"file": "a.py"}, "ok")] * 12
+    runs += [ToolRun(2, "", "edit", {"file": "a.py"}, "ok")] * 12
     assert open_texts([_exchange("go", "ok", *runs)]) == []
 
 
@@ -222,16 +224,22 @@ def test_what_a_list_says_was_done_and_what_is_only_offered_is_not_open() -> Non
 
 def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
     runs = [
-        Run(1, "", "TaskCreate", {"subject": "write it"}, "Task #1 created successfully: write it"),
-        Run(2, "", "TaskCreate", {"subject": "ship it"}, "Task #2 created successfully: ship it"),
-        Run(3, "", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"),
+        ToolRun(
+            1, "", "TaskCreate", {"subject": "write it"}, "Task #1 created successfully: write it"
+        ),
+        ToolRun(
+            2, "", "TaskCreate", {"subject": "ship it"}, "Task #2 created successfully: ship it"
+        ),
+        ToolRun(
+            3, "", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"
+        ),
     ]
     assert open_texts([_exchange("go", "", *runs)]) == ["ship it"]
 
 
 def test_boxes_in_a_file_that_is_written_are_no_plan() -> None:
-    page = Run(1, "", "Write", {"file_path": "todo.md", "content": "- [ ] buy milk"}, "ok")
-    text = Run(2, "", "Write", "- [ ] buy milk", "ok")
+    page = ToolRun(1, "", "Write", {"file_path": "todo.md", "content": "- [ ] buy milk"}, "ok")
+    text = ToolRun(2, "", "Write", "- [ ] buy milk", "ok")
     assert open_texts([_exchange("write the page", "", page, text)]) == []
 
 

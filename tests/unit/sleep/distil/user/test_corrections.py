@@ -9,7 +9,7 @@ from support.effort import effort
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import composed_parts, user_part
-from memd.sleep.distil.distil import ReadSession, distil
+from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.distil.user.corrections import find_corrected
 
@@ -78,7 +78,7 @@ def memories_of(*texts: str) -> list[tuple[NapKind, str]]:
             {"role": "user", "content": text},
             {"role": "assistant", "content": "Good to know."},
         ]
-    memories = distil(ReadSession.of(messages))
+    memories = distil(SessionTurns.of(messages))
     return [(each.kind, each.text) for each in memories if each.kind is not NapKind.DIGEST]
 
 
@@ -101,8 +101,8 @@ def test_a_correction_keeps_the_place_of_what_it_corrects() -> None:
     """So a longer session replaces what an earlier nap kept of a shorter one."""
     stated = {"role": "user", "content": "We decided that the rehearsal is on Wednesdays."}
     later = {"role": "user", "content": "Sorry, I meant Thursdays."}
-    [before] = [m for m in distil(ReadSession.of([stated])) if m.kind is not NapKind.DIGEST]
-    [after] = [m for m in distil(ReadSession.of([stated, later])) if m.kind is not NapKind.DIGEST]
+    [before] = [m for m in distil(SessionTurns.of([stated])) if m.kind is not NapKind.DIGEST]
+    [after] = [m for m in distil(SessionTurns.of([stated, later])) if m.kind is not NapKind.DIGEST]
     assert (before.slot, after.text.count("\n")) == (after.slot, 1)
     assert after.places == (1, 0)
 
