@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from support.builders import a_row
+from support.rows import a_row
 
 from bench.corpus import Made, made
 from bench.stage import installed_model

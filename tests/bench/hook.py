@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.pumping import bare
+from support.mcp_process import bare
 
 from bench.filled import SEED
 from bench.filled import main as filled

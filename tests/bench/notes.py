@@ -1,6 +1,6 @@
 """Whether each piece of imported notes can be found: ``python -m tests.bench.notes --json OUT``.
 
-200 notes (``support/notebook.py``) and this repository's own documents are imported as
+200 notes (``support/generated_notes.py``) and this repository's own documents are imported as
 ``memd import FOLDER`` does. Then each memory is asked for, in the first ten, by its own
 text, and by one line of it alone. Told are the memories that no search reached, and the
 times of importing: the first time, unchanged, and of a text of 2 MB.
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from support import notebook
+from support import generated_notes
 
 from bench.stage import Stage, save_result, staged
 from memd.cli.notes import folder
@@ -107,7 +107,7 @@ def main() -> None:
     to = parser.parse_args().json
     with tempfile.TemporaryDirectory(prefix="memd-notes-") as made, staged() as stage:
         place = Path(made) / "notes"
-        notebook.write(place, NOTES)
+        generated_notes.write(place, NOTES)
         figures = {
             "notes": measure(stage, "notes", place),
             "documents": measure(stage, "documents", ROOT / "docs"),

@@ -1,7 +1,7 @@
 """What one client's requests cost the others: ``python -m tests.bench.others [--part PART]``.
 
 A real daemon with the real model. While each method is called with its largest params, honest
-and made to be slow (``support.largest``), a second process asks ``system.status`` without a
+and made to be slow (``support.largest_params``), a second process asks ``system.status`` without a
 pause; its p99 and longest are told, and the methods beside which it was slowest. Nobody waits
 longer than ``--patience`` for a large one: the model takes minutes for a megabyte of a made up
 text, and the next is called while it is at it. What a question waits beside nothing is told,
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from support.daemon import environment
-from support.largest import HONEST, calls, honest, hostile
+from support.largest_params import HONEST, calls, honest, hostile
 
 from bench.scores import quantile
 from bench.stage import Stage, staged, write_result

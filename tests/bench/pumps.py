@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from support.pumping import Pumped, bare
+from support.mcp_process import Pumped, bare
 
 from bench.scores import quantile
 from bench.stage import Stage, staged

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import platformdirs
 import pytest
+from support.assistant_endpoint import CALL, Model, fake_model
 from support.daemon import ROOT, Spawned, environment, spawned
-from support.fake_model import CALL, Model, fake_model
 
 pytestmark = [pytest.mark.long, pytest.mark.model]
 

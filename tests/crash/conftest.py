@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.failing import FailingVFS
+from support.failing_disk import FailingVFS
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_vector
 from support.powercut import outcomes
+from support.rows import a_row, an_id_source
 from support.store import ADA
 
 from memd.archive.archive import archive_memory, restore_memory

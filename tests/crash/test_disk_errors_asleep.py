@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.failing import HEALTHY, FailingVFS
-from support.halves import halves
+from support.failing_disk import HEALTHY, FailingVFS
 from support.nights import ADA, Bed, a_bed, settled
+from support.sleep_atomicity import halves
 from support.store import a_writer
 
 from memd.base.errors import MemdError

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.failing import HEALTHY, FailingVFS
-from support.kinds import Desk
-from support.lonely import held
+from support.failing_disk import HEALTHY, FailingVFS
 from support.nights import a_bed
+from support.operation_kinds import Desk
+from support.recorded_connection import held
 from support.store import a_writer
 
 from memd.base.errors import MemdError

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from support import forked
 from support.daemon import environment
-from support.forgetting import Churn, left
+from support.forget_workload import Churn, left
 from support.store import ADA, a_house
 
 from memd.backends.rooms import Rooms
@@ -95,7 +95,7 @@ def test_what_was_forgotten_stays_gone_through_kills(
                 [str(tmp_path), str(number + 1)],
                 env=environment(tmp_path),
                 streams=(nothing.fileno(), writing, nothing.fileno()),
-                module="support.forgetting",
+                module="support.forget_workload",
             )
             os.close(writing)
             gone += output.readline().split()

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from support import forked
+from support.crash_loop import OPERATIONS
 from support.daemon import environment, spawned, wait_until
 from support.gate import seeds
-from support.killer import OPERATIONS
 
 from memd.client import Client
 
@@ -32,7 +32,7 @@ def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
         [str(home), "--cycles", str(cycles), "--seed", str(seed), *more],
         env=environment(home),
         timeout=None,
-        module="support.killer",
+        module="support.crash_loop",
     )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

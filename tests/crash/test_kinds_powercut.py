@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import apsw
 import pytest
-from support.kinds import Desk, acts
-from support.lonely import a_recorded_bed, held
 from support.nights import settled
+from support.operation_kinds import Desk, acts
 from support.powercut import Op, images, leave_as_it_is
+from support.recorded_connection import a_recorded_bed, held
 from support.store import a_writer
 
 from memd.base.errors import MemdError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import Spawned, environment, spawned, wait_until
-from support.word_model import a_word_model
+from support.word_vector_model import a_word_model
 
 pytestmark = pytest.mark.model
 

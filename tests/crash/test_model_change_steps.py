@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from support import forked
-from support.changing import STEPS, TEXTS
 from support.daemon import environment
+from support.model_change_crash import STEPS, TEXTS
 
 
 def judged(folder: Path, kills: int, *more: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def judged(folder: Path, kills: int, *more: str) -> dict[str, Any]:
         [str(folder), "--kills", str(kills), *more],
         env=environment(folder),
         timeout=None,
-        module="support.changing",
+        module="support.model_change_crash",
     )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.lonely import a_recorded_bed
 from support.nights import settled
 from support.powercut import Op, images, leave_as_it_is
+from support.recorded_connection import a_recorded_bed
 from support.store import ADA, a_writer, stored
-from support.switched import a_chooser
+from support.switchable_models import a_chooser
 
 from memd.base.errors import MemdError
 from memd.ingest.model_switch import ModelSwitch

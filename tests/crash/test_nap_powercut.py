@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support.builders import an_id_source
 from support.powercut import outcomes
+from support.rows import an_id_source
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin

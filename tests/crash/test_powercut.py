@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_tokens, hash_vector
 from support.powercut import RecordingVFS, images, leave_as_it_is, small_pages
+from support.rows import a_row, an_id_source
 from support.store import ADA, SOURCE_TABLES
 
 from memd.base.errors import MemdError

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 from support.clocks import HeldClock
-from support.halves import halves
-from support.lonely import a_recorded_bed, held
 from support.nights import ADA, Bed, Tables, a_bed, differing, settled
 from support.powercut import Op, images, leave_as_it_is
+from support.recorded_connection import a_recorded_bed, held
+from support.sleep_atomicity import halves
 from support.store import a_writer
 
 from memd.base.clock import from_us

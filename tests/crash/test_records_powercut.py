@@ -8,10 +8,10 @@ from typing import Any
 
 import apsw
 import pytest
-from support.lonely import a_recorded_bed
 from support.nights import settled
 from support.powercut import Op, images, leave_as_it_is
-from support.recording import a_record
+from support.recorded_connection import a_recorded_bed
+from support.sample_records import a_record
 from support.store import a_writer
 
 from memd.base.errors import MemdError

@@ -11,10 +11,10 @@ import pytest
 from support import commands
 from support.daemon import Spawned, running
 from support.desk import Desk, a_desk, served
-from support.effects import Stage, a_stage
-from support.rooms import GatedRooms
-from support.signing import AnOwner, an_owner
-from support.wire import Wire, wire
+from support.gated_rooms import GatedRooms
+from support.owner_keys import AnOwner, an_owner
+from support.raw_socket import Wire, wire
+from support.setting_effects import Stage, a_stage
 
 from memd.base.paths import Paths
 from memd.client import Client

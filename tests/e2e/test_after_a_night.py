@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import aged
+from support import old_store
 from support.daemon import Spawned, spawned, wait_until
 
 from memd.base.errors import InvalidStateError, MemoryNotFoundError
@@ -24,7 +24,7 @@ SETTINGS = {
 
 @pytest.fixture
 async def filled(tmp_path: Path) -> Path:
-    await aged.fill(Paths.resolve(home=tmp_path, environ={}))
+    await old_store.fill(Paths.resolve(home=tmp_path, environ={}))
     return tmp_path
 
 
@@ -103,7 +103,7 @@ def test_the_wiki_follows_a_night(daemon: Spawned) -> None:
 
 
 async def test_an_export_after_a_night_holds_every_original_and_no_summary(tmp_path: Path) -> None:
-    await aged.fill(Paths.resolve(home=tmp_path, environ={}))
+    await old_store.fill(Paths.resolve(home=tmp_path, environ={}))
     with spawned(tmp_path, {}) as daemon, daemon.client(timeout=60) as client:
         before = client.call("store.export", {"limit": 1_000})["items"]
         originals = {item["content"] for item in before}

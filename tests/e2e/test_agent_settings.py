@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, running, spawned
-from support.effects import shows
+from support.setting_effects import shows
 
 from memd.base.errors import InvalidStateError, MemoryStoreError
 from memd.client import AsyncClient

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.daemon import WAIT_S, Spawned, spawned
 from support.desk import Desk, a_desk
-from support.effort import effort
+from support.work_units import effort
 
 from memd.base.errors import InvalidError, MemoryStoreError, TooLargeError, UnknownMethodError
 from memd.base.limits import FRAME_BYTES_MAX, TEXT_CHARS_MAX

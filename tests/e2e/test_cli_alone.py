@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support import forked
 from support.daemon import environment, spawned
-from support.encoders import a_model_folder
+from support.fake_encoder import a_model_folder
 from support.store import tampering
 
 import memd

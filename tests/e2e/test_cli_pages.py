@@ -7,8 +7,8 @@ import shlex
 import pytest
 from support.commands import Memd
 from support.desk import Desk
-from support.recording import save
-from support.signing import AnOwner
+from support.owner_keys import AnOwner
+from support.sample_records import save
 
 from memd.base.limits import STRETCHES_MAX
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from support import forked
 from support.daemon import Spawned, environment
-from support.pumping import pumped
+from support.mcp_process import pumped
 
 from memd.assist.connect.clients import ASSISTANTS
 from memd.assist.events import EVENTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from support import forked
 from support.daemon import Spawned, environment, spawned
-from support.pumping import pumped
+from support.mcp_process import pumped
 
 SAID = "The release archives are uploaded to the Fjord bucket."
 ADDED = "The nightly build runs on the host Skog."

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import forked
 from support.daemon import environment, spawned
-from support.effects import shows
+from support.setting_effects import shows
 
 from memd.daemon import EXIT_CONFIG
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, running, until
-from support.rooms import GatedRooms
+from support.gated_rooms import GatedRooms
 from support.store import a_house
 
 from memd.base import limits

@@ -15,7 +15,7 @@ import pytest
 from support import forked
 from support.commands import memd
 from support.daemon import environment, spawned, wait_until
-from support.disks import read_only
+from support.limited_disks import read_only
 
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
 from memd.base.paths import Paths
@@ -127,7 +127,7 @@ def test_a_disk_that_cannot_be_written_serves_recall(home: Path) -> None:
 
 
 def test_a_full_disk_is_told_by_status(home: Path) -> None:
-    from support.disks import fill, small_disk
+    from support.limited_disks import fill, small_disk
 
     (home / "data").mkdir(mode=0o700)
     with small_disk(home / "data"), spawned(home) as daemon, daemon.client() as client:

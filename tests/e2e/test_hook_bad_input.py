@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, Spawned, spawned, wait_until
-from support.hooking import command, hook, introduce, log_lines
-from support.pumping import bare
+from support.hook_process import command, hook, introduce, log_lines
+from support.mcp_process import bare
 
 from memd.assist.hook import LOG_BYTES_MAX, note
 from memd.base.paths import Paths

@@ -13,8 +13,8 @@ import pytest
 from support.daemon import WAIT_S, Spawned, wait_until
 from support.desk import Desk, a_desk, served
 from support.git import git
-from support.hooking import ASSISTANTS, hook, introduce, log_lines, repository, unread
-from support.pumping import bare
+from support.hook_process import ASSISTANTS, hook, introduce, log_lines, repository, unread
+from support.mcp_process import bare
 
 pytestmark = pytest.mark.model
 

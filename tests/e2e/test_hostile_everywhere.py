@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.canaries import asking, planted
 from support.daemon import Spawned, environment, spawned
-from support.planted import asking, planted
 
 from memd.base.errors import MemdError
 from memd.cli import cli, console

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, running, spawned, until, wait_until
-from support.effort import effort
-from support.rooms import GatedRooms
-from support.wire import Wire, operating, req, wire
+from support.gated_rooms import GatedRooms
+from support.raw_socket import Wire, operating, req, wire
+from support.work_units import effort
 
 import memd.daemon
 from memd.base import limits

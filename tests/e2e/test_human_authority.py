@@ -18,7 +18,7 @@ from support import forked
 from support.commands import memd
 from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_until
 from support.desk import denied
-from support.signing import AnOwner
+from support.owner_keys import AnOwner
 
 from memd.base import client_key
 from memd.base.errors import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
-from support.folder import Desk
+from support.notes_folder import Desk
 
 from memd.base.limits import FRAME_BYTES_MAX
 

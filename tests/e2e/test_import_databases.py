@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support import foreign_files as files
 from support.daemon import environment, spawned, wait_until
-from support.folder import Desk
+from support.notes_folder import Desk
 
 pytestmark = pytest.mark.model
 

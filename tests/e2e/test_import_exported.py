@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.daemon import spawned
-from support.folder import Desk
+from support.notes_folder import Desk
 
 from memd.base.errors import InvalidError
 from memd.cli.transfer import chats

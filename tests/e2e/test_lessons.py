@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.builders import ran
-from support.effects import Stage, a_stage, shows, tree
-from support.endpoint import Status, an_endpoint, settings_for
+from support.llm_endpoint import Status, an_endpoint, settings_for
+from support.rows import ran
+from support.setting_effects import Stage, a_stage, shows, tree
 
 FAILED: dict[str, Any] = {
     "task_id": "T-17/../x",

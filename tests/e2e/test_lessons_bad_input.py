@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.daemon import until
-from support.effects import Stage, a_stage
+from support.setting_effects import Stage, a_stage
 
 from memd.base.errors import InvalidError, MemdError
 from memd.client import AsyncClient

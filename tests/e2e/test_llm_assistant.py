@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.effects import Stage, a_stage, tree
+from support.setting_effects import Stage, a_stage, tree
 
 from memd.base.errors import DeniedError, InvalidStateError
 from memd.client import AsyncClient

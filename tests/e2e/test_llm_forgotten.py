@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from e2e.test_llm_uses import NGINX, asking, uses
 from support.daemon import until
-from support.effects import tree
-from support.endpoint import Answer, Stub
+from support.llm_endpoint import Answer, Stub
+from support.setting_effects import tree
 
 from memd.client import AsyncClient
 

@@ -25,7 +25,7 @@ import yaml
 from pydantic import ValidationError
 from support import forked
 from support.daemon import environment, spawned, until, wait_until
-from support.effects import Stage, a_stage, shows, tree
+from support.setting_effects import Stage, a_stage, shows, tree
 
 from memd.base.errors import MemdError
 from memd.base.paths import profile_files

@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 from support.daemon import until
-from support.effects import Stage, a_stage, shows
-from support.endpoint import (
+from support.llm_endpoint import (
     Answer,
     BrokenOff,
     Endless,
@@ -31,6 +30,7 @@ from support.endpoint import (
     an_endpoint,
     settings_for,
 )
+from support.setting_effects import Stage, a_stage, shows
 
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 from support.daemon import until
-from support.effects import Stage, a_stage, merged, shows, tree
-from support.endpoint import (
+from support.llm_endpoint import (
     Answer,
     BrokenOff,
     Hang,
@@ -29,6 +28,7 @@ from support.endpoint import (
     an_endpoint,
     settings_for,
 )
+from support.setting_effects import Stage, a_stage, merged, shows, tree
 
 from memd.base.errors import OrgMemoryQueryError
 from memd.client import AsyncClient

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from support.daemon import ROOT, Spawned, running, spawned, until, wait_until
-from support.pumping import MODERN, NEWEST, Pumped, bare, pumped
-from support.rooms import GatedRooms
+from support.gated_rooms import GatedRooms
+from support.mcp_process import MODERN, NEWEST, Pumped, bare, pumped
 
 from memd.assist.connection import GONE
 from memd.base import limits

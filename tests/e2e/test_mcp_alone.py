@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.pumping import MODERN, Pumped, pumped
+from support.mcp_process import MODERN, Pumped, pumped
 
 from memd.client import Client
 

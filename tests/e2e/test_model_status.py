@@ -9,7 +9,7 @@ import pytest
 from support import commands
 from support.commands import Output
 from support.daemon import spawned
-from support.word_model import a_word_model
+from support.word_vector_model import a_word_model
 
 from memd.base.paths import RERANKER_NAME
 

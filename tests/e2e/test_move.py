@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import aged
+from support import old_store
 from support.commands import memd
 from support.daemon import environment, spawned, wait_until
 from support.store import tampering
@@ -80,7 +80,7 @@ def test_an_export_at_a_terminal_goes_where_the_shell_sends_it(home: Path, tmp_p
 
 async def lived_in(home: Path) -> None:
     """Fill *home* with something of everything that a person would miss."""
-    await aged.fill(Paths.resolve(home=home, environ={}))
+    await old_store.fill(Paths.resolve(home=home, environ={}))
     with spawned(home) as daemon, daemon.client(timeout=60) as client:
         live(client)
 
@@ -89,7 +89,7 @@ def live(client: Client) -> None:
     """Do what leaves a trace of each kind, under two agents."""
     client.call("sleep.run", {})
     plain = [client.add(f"The {room} is swept on day {n}.", agent_id="ada")
-             for n, room in enumerate(aged.ROOMS)]  # fmt: skip
+             for n, room in enumerate(old_store.ROOMS)]  # fmt: skip
     tagged = {"source": "notes.md", "tags": ["b", "a"], "confidence": 0.5}
     client.add("The roof is checked in May.", agent_id="ada", metadata=tagged, speaker="Ann",
                session_id="spring", occurred_at="2024-05-01T10:00:00.123456+02:00")  # fmt: skip
@@ -310,7 +310,7 @@ def test_a_move_to_another_home_and_back_makes_equal_dumps(tmp_path: Path, memor
 
 def _fill(client: Client, memories: int) -> None:
     for start in range(0, memories, 60):
-        rooms = aged.ROOMS
+        rooms = old_store.ROOMS
         items = [
             {"text": f"Lamp {n} of the {rooms[n % 6]} was mended by hand.", "tags": [rooms[n % 6]]}
             for n in range(start, min(start + 60, memories))

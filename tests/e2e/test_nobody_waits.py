@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 import pytest
 from support.daemon import WAIT_S, Spawned
-from support.effort import effort
-from support.largest import calls, honest, hostile
+from support.largest_params import calls, honest, hostile
+from support.work_units import effort
 
 from memd.base.errors import CallerError, UnavailableError
 from memd.client import AsyncClient

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.notes import brought, missed
 from bench.stage import Stage
-from support import notebook
+from support import generated_notes
 from support.daemon import spawned, wait_until
 
 pytestmark = pytest.mark.model
@@ -41,7 +41,7 @@ def found_again(home: Path, model_dir: Path, folder: Path, *, quoting: bool = Fa
 def test_each_piece_of_twenty_notes_is_found_by_its_own_words(
     tmp_path: Path, model_dir: Path
 ) -> None:
-    notebook.write(tmp_path / "notes", 20)
+    generated_notes.write(tmp_path / "notes", 20)
     assert found_again(tmp_path, model_dir, tmp_path / "notes") > 40
 
 
@@ -49,7 +49,7 @@ def test_each_piece_of_twenty_notes_is_found_by_its_own_words(
 def test_each_piece_of_two_hundred_notes_is_found_by_its_own_words(
     tmp_path: Path, model_dir: Path
 ) -> None:
-    notebook.write(tmp_path / "notes", 200)
+    generated_notes.write(tmp_path / "notes", 200)
     assert found_again(tmp_path, model_dir, tmp_path / "notes") > 500
 
 

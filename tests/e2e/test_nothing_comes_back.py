@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, wait_until
 from support.desk import Desk, a_desk, served
-from support.hooking import ASSISTANTS, hook, introduce, repository
+from support.hook_process import ASSISTANTS, hook, introduce, repository
 
 pytestmark = pytest.mark.model
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from support.daemon import WAIT_S, Spawned, wait_until
 from support.desk import a_desk, served
-from support.hooking import introduce, repository
-from support.pumping import bare
+from support.hook_process import introduce, repository
+from support.mcp_process import bare
 
 from memd.assist.connect.clients import plugin
 

@@ -14,7 +14,7 @@ import pytest
 from support import commands
 from support.commands import Memd
 from support.daemon import Spawned, spawned
-from support.signing import AnOwner
+from support.owner_keys import AnOwner
 
 from memd.base.errors import (
     ConflictError,

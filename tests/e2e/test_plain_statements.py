@@ -14,7 +14,7 @@ import pytest
 from bench import classified
 from bench.kept_scores import stands_in
 from bench.life_fit import HELD, keeps_what_lasts, read_life
-from support.distilled import sections_of
+from support.distilled_memories import sections_of
 
 from memd.embedding.embed import Encoder
 from memd.sleep.distil.exchanges import NapKind

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.commands import run_python
-from support.side_by_side import surroundings
+from support.two_profiles import surroundings
 
 from memd.base.paths import Paths
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from support import forked
+from support.canaries import bytes_below
 from support.daemon import wait_until
-from support.planted import bytes_below
-from support.side_by_side import memd, profiles_running, surroundings
+from support.two_profiles import memd, profiles_running, surroundings
 
 from memd.base.errors import MemdError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from support.canaries import NOT_CALLED, asking, bytes_below, calls, planted, writing
 from support.daemon import until
-from support.planted import NOT_CALLED, asking, bytes_below, calls, planted, writing
-from support.recording import EXAMPLES, referred
-from support.side_by_side import client_of, everything, memd, profiles_running
+from support.sample_records import EXAMPLES, referred
+from support.two_profiles import client_of, everything, memd, profiles_running
 
 from memd.base.errors import MemdError
 from memd.base.paths import Paths, profile_files

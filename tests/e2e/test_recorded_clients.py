@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, wait_until
 from support.desk import a_desk, served
-from support.hooking import command, hook, introduce
-from support.pumping import pumped
+from support.hook_process import command, hook, introduce
+from support.mcp_process import pumped
 
 from memd.serve.mcp.calls import CALLS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.commands import Memd
 from support.daemon import Spawned
-from support.recording import EXAMPLES, save
+from support.sample_records import EXAMPLES, save
 
 from memd.base.errors import (
     ConstraintViolationError,

@@ -13,7 +13,7 @@ import apsw
 import pytest
 from pydantic import AwareDatetime
 from support.daemon import Spawned, spawned
-from support.recording import EXAMPLES, numbered, save
+from support.sample_records import EXAMPLES, numbered, save
 
 from memd.base.errors import InvalidError, MalformedRowError, VersionConflictError
 from memd.base.limits import REPLY_BYTES_MAX

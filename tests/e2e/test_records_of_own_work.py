@@ -12,9 +12,9 @@ import apsw
 import pytest
 from support.commands import Memd
 from support.daemon import Spawned, spawned, wait_until
-from support.endpoint import an_endpoint
-from support.hooking import hook, introduce
-from support.recording import EXAMPLES
+from support.hook_process import hook, introduce
+from support.llm_endpoint import an_endpoint
+from support.sample_records import EXAMPLES
 
 from memd.client import Client
 

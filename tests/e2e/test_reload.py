@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from support.daemon import Spawned, spawned, wait_until
-from support.effects import merged, tree
+from support.setting_effects import merged, tree
 
 from memd.client import Client
 from memd.domain.settings.reload import RELOADABLE

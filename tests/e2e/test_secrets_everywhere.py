@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.canaries import asking, bytes_below, outcome, planted, writing
 from support.daemon import spawned
-from support.planted import asking, bytes_below, outcome, planted, writing
 
 from memd.base.errors import MemdError
 from memd.client import Client

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, spawned
-from support.effects import Stage, a_stage, merged, shows, tree
-from support.recording import EXAMPLES
+from support.sample_records import EXAMPLES
+from support.setting_effects import Stage, a_stage, merged, shows, tree
 
 from memd.backends import rooms as file_rooms
 from memd.base.errors import MemdError, OrgMemoryAccessDeniedError

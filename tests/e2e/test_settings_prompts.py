@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.effects import Stage, a_stage, shows
+from support.setting_effects import Stage, a_stage, shows
 
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
 

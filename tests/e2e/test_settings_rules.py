@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from support.daemon import WAIT_S, running
-from support.effects import Stage, a_stage, shows, tree
-from support.encoders import FakeEncoder, a_model_folder
-from support.signing import AnOwner
+from support.fake_encoder import FakeEncoder, a_model_folder
+from support.owner_keys import AnOwner
+from support.setting_effects import Stage, a_stage, shows, tree
 
 import memd.serve.rooms
 from memd.base.errors import OrgMemoryAccessDeniedError, OrgMemoryQueryError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.daemon import running
-from support.effects import Stage, a_stage, shows, tree
+from support.setting_effects import Stage, a_stage, shows, tree
 
 from memd.base.settings import SettingsWarning
 from memd.client import AsyncClient

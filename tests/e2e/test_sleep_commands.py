@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import aged, commands
+from support import commands, old_store
 from support.commands import Output
 from support.daemon import Spawned, environment, spawned
 
@@ -46,7 +46,7 @@ class Typist:
 
 @pytest.fixture
 async def filled(tmp_path: Path) -> Path:
-    await aged.fill(Paths.resolve(home=tmp_path, environ={}))
+    await old_store.fill(Paths.resolve(home=tmp_path, environ={}))
     return tmp_path
 
 
@@ -213,7 +213,7 @@ def test_an_unknown_run_is_said_to_be_unknown(memd: Typist) -> None:
 
 
 async def test_a_night_over_what_is_younger_than_a_day_changes_no_row(tmp_path: Path) -> None:
-    await aged.fill(Paths.resolve(home=tmp_path, environ={}), days=0.9)
+    await old_store.fill(Paths.resolve(home=tmp_path, environ={}), days=0.9)
     with spawned(tmp_path, NEVER) as daemon:
         memd = Typist(daemon)
         before = memd.state()
@@ -222,7 +222,7 @@ async def test_a_night_over_what_is_younger_than_a_day_changes_no_row(tmp_path: 
 
 
 async def test_an_old_store_that_never_slept_has_a_night_due(tmp_path: Path) -> None:
-    await aged.fill(Paths.resolve(home=tmp_path, environ={}), sessions=1, each=1)
+    await old_store.fill(Paths.resolve(home=tmp_path, environ={}), sessions=1, each=1)
     with spawned(tmp_path) as daemon, daemon.client() as client:
         status = client.call("sleep.status")
         assert status["last"] is None

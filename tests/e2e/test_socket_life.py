@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from support.daemon import WAIT_S, running, until
-from support.rooms import GatedRooms
-from support.wire import Wire, operating, req, wire
+from support.gated_rooms import GatedRooms
+from support.raw_socket import Wire, operating, req, wire
 
 from memd.base import errors, log
 from memd.base.errors import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.daemon import Spawned, spawned, wait_until
 from support.desk import a_desk
-from support.hooking import command, introduce, log_lines, unread
+from support.hook_process import command, introduce, log_lines, unread
 
 from memd.assist.statusline import usage_of
 

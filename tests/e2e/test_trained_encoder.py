@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from support import forked
 from support.daemon import Spawned, environment, spawned, wait_until
-from support.tuned import ingest_all
+from support.tuning_data import ingest_all
 
 from memd.base.errors import FineTuneCancelledError, FineTuneDependencyError
 from memd.domain.learn import TuneRequest

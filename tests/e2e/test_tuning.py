@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
-from support.tuned import ingest_all, turns
+from support.tuning_data import ingest_all, turns
 
 from memd.base.errors import InvalidStateError
 from memd.client import Client

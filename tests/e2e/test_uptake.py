@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support import forked
 from support.daemon import environment, spawned, wait_until
-from support.effects import a_stage, shows, tree
-from support.hooking import hook, introduce
+from support.hook_process import hook, introduce
+from support.setting_effects import a_stage, shows, tree
 
 from memd.client import Client
 

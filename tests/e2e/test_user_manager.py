@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from support.daemon import ROOT, WAIT_S, wait_until
-from support.endpoint import an_endpoint
+from support.llm_endpoint import an_endpoint
 
 from memd.base.paths import MODEL_NAME, Paths
 from memd.cli.daemon import units

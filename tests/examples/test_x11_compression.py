@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.nights import ADA, Bed, a_bed, settled
-from support.providers import StubProvider
+from support.stub_provider import StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory, RunState

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from support.daemon import Spawned, spawned
-from support.signing import AnOwner, an_owner
+from support.owner_keys import AnOwner, an_owner
 
 from memd.api import (
     HybridOrgMemoryBackend,

@@ -13,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 from support.clocks import HeldClock
 from support.daemon import Spawned, spawned
-from support.signing import AnOwner
+from support.owner_keys import AnOwner
 
 from memd.api import (
     OperationType,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.effects import a_stage
-from support.endpoint import an_endpoint, settings_for
+from support.llm_endpoint import an_endpoint, settings_for
+from support.setting_effects import a_stage
 
 FAILED: dict[str, Any] = {
     "task_id": "t1",

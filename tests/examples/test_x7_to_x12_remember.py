@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
-from support.ranked import a_preference, a_ranked
+from support.ranked_candidates import a_preference, a_ranked
 
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import choose, pack

@@ -1,6 +1,6 @@
 """Every setting takes effect, is warned of, or is refused: there is no fourth kind.
 
-Whoever adds a key shows its effect in a test (``support.effects.shows``) over the socket
+Whoever adds a key shows its effect in a test (``support.setting_effects.shows``) over the socket
 of a daemon, or has the settings say by name that it has none (docs/decisions/0074).
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from pydantic import BaseModel, ValidationError
 from support import settings_page, sources
-from support.effects import merged, tree
+from support.setting_effects import merged, tree
 
 from memd.base.settings import SettingsWarning
 from memd.domain.settings.settings import Settings
@@ -137,7 +137,7 @@ def test_every_setting_takes_effect_or_is_warned_of_or_refused() -> None:
     accounted = _shown() | WARNED.keys() | REFUSED.keys() | constant
 
     missing = {key for key, _ in _keys()} - accounted
-    assert not missing, "show its effect: tests/support/effects.py says how"
+    assert not missing, "show its effect: tests/support/setting_effects.py says how"
 
 
 def test_no_key_is_accounted_for_that_is_no_setting() -> None:

@@ -1,6 +1,6 @@
 """No test fails because the machine is slow or busy (decision 0091).
 
-What takes long is counted as work (``support.effort``) or is a figure of ``tests/bench``;
+What takes long is counted as work (``support.work_units``) or is a figure of ``tests/bench``;
 whoever waits polls, up to a ceiling that no working machine reaches.
 """
 
@@ -17,7 +17,7 @@ from support.sources import ROOT, Function
 TESTS = [
     path
     for path in sorted((ROOT / "tests").rglob("*.py"))
-    if path.parent.name != "bench" and path.name != "effort.py"
+    if path.parent.name != "bench" and path.name != "work_units.py"
 ]
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"}
 CLOCKS |= {"process_time_ns", "thread_time", "thread_time_ns", "time_ns", "timeit", "repeat"}

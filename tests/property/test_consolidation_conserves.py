@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from support.clocks import HeldClock
 from support.entries import NOW, an_entry
-from support.providers import Answer, StubProvider
+from support.stub_provider import Answer, StubProvider
 
 from memd.base.errors import MemoryStoreError, ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory

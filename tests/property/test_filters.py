@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.builders import a_row, an_id_source
 from support.clocks import HeldClock
 from support.entries import NOW
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, numbers
 from support.gate import drawn
+from support.rows import a_row, an_id_source
 from support.store import ADA, a_house
 
 from memd.backends.rooms import Rooms

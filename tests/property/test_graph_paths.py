@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.edges import Drawn, brute_force, cleared, draw
 from support.gate import drawn
+from support.graph_rows import Drawn, brute_force, cleared, draw
 from support.store import ADA, a_writer
 
 from memd.org.graph_search import shortest_paths, things_along

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.entries import an_entry
-from support.unseen import changed
+from support.hidden_code_points import changed
 
 from memd.cli import console
 from memd.domain.enums import MemoryCategory, Origin, Trust

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.largest import hostile
+from support.largest_params import hostile
 from support.token_formats import formats, token
 
 from memd.guard import secrets

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.disks import small_disk
 from support.fakes import HashEmbedder
+from support.gated_rooms import Desk, a_desk
+from support.limited_disks import small_disk
 from support.nights import Bed, a_bed
-from support.recording import some_records
-from support.rooms import Desk, a_desk
+from support.sample_records import some_records
 from support.store import a_house
 
 from memd.backends.rooms import Rooms

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.distilling import Said, digest, napped
 from support.nights import Bed, a_bed
 from support.org import wrote
+from support.scripted_naps import Said, digest, napped
 from support.store import ADA, BOB, OWNER, bytes_of, stored, tell
 
 from memd.base.errors import MemoryRetrievalError

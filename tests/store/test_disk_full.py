@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.disks import fill, limit_files, read_only, small_disk
+from support.limited_disks import fill, limit_files, read_only, small_disk
 from support.org import contents, wrote
 from support.store import ADA, a_house, stored, visible
 

@@ -15,9 +15,9 @@ import pytest_asyncio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import TypeAdapter
 from support.fakes import fingerprint
-from support.rooms import APeer, Desk, a_desk
+from support.gated_rooms import APeer, Desk, a_desk
 from support.store import OWNER
-from support.tuned import worse
+from support.tuning_data import worse
 
 from memd.domain.caller import OWNERS_COMMANDS
 from memd.domain.enums import AutonomyLevel, SeniorityLevel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.edges import Drawn, draw
+from support.graph_rows import Drawn, draw
 from support.org import CALLER, JUNIOR, SENIOR, a_request
 from support.store import ADA, BOB, a_house, bytes_of, stored, tell
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from support.clocks import HeldClock
 from support.nights import ADA, BOB, Bed
-from support.recording import a_record
+from support.sample_records import a_record
 
 from memd.domain.caller import Caller
 from memd.records.entities import ENTITIES

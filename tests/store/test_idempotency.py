@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.disks import read_only
+from support.limited_disks import read_only
 from support.store import ADA, BOB, a_house, bytes_of, locked
 
 from memd.backends.rooms import Rooms

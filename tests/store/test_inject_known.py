@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.injecting import text_of
+from support.fake_sources import text_of
 from support.org import CALLER as WRITER
 from support.org import HUMAN, wrote
 from support.store import ADA, BOB, a_house, stored

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.clocks import HeldClock
 from support.entries import an_entry
-from support.injecting import Reversing
+from support.fake_sources import Reversing
 from support.store import ADA, BOB, OWNER, stored, tell
 
 from memd.backends.rooms import Rooms

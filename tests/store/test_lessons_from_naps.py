@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.builders import ran
-from support.injecting import text_of
+from support.fake_sources import text_of
 from support.nights import ADA, Bed, a_bed, nap_over, settled
+from support.rows import ran
 
 from memd.domain.caller import Caller
 from memd.domain.inject import PreparedPrompt, PrepareRequest

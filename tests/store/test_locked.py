@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.disks import read_only
+from support.limited_disks import read_only
 from support.org import HUMAN, contents, wrote
 from support.org import a_request as a_fact
 from support.store import ADA, EVERYTHING, a_house, locked, stored, visible

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 from support.daemon import until
-from support.disks import fill, small_disk
 from support.fakes import hash_vector
+from support.limited_disks import fill, small_disk
 from support.store import ADA, a_house, stored
-from support.switched import DIMENSIONS, SwitchedModel, a_chooser, a_folder
-from support.tuned import talked
+from support.switchable_models import DIMENSIONS, SwitchedModel, a_chooser, a_folder
+from support.tuning_data import talked
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.disks import kept_out, read_only
+from support.limited_disks import kept_out, read_only
 from support.store import a_house, stored, visible
 
 from memd.base.errors import ReadOnlyError

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.distilling import Said, napped
 from support.fakes import ColdEmbedder
 from support.nights import Bed
+from support.scripted_naps import Said, napped
 from support.store import ADA, EVERYTHING, a_house
 
 from memd.backends.rooms import Rooms

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, differing
+from support.scripted_naps import Said, digest, napped
 
 from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin

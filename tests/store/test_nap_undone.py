@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed, nap_over, settled
+from support.scripted_naps import Said, digest, napped
 
 from memd.base.errors import ConflictError, InvalidStateError
 from memd.domain.enums import Origin, RunState

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
-from support.house import a_house
+from support.words_embedder import a_house
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidStateError

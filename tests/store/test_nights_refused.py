@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
-from support.disks import fill, read_only
+from support.limited_disks import fill, read_only
 from support.nights import ADA, Bed, a_bed, differing, settled
 from support.store import locked
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from support.clocks import HeldClock
 from support.nights import ADA, Bed
-from support.recording import a_record
+from support.sample_records import a_record
 
 from memd.base.errors import BusyError, VersionConflictError
 from memd.base.limits import NOTES_WAITING_MAX

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.distilling import Said, digest, napped
 from support.nights import ADA, Bed
+from support.scripted_naps import Said, digest, napped
 from support.store import BOB
 
 from memd.backends.rooms import Rooms

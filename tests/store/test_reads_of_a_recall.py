@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.house import a_house
 from support.store import ADA, tell
+from support.words_embedder import a_house
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import SearchMode

@@ -15,7 +15,7 @@ import apsw
 import pytest
 from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
-from support.recording import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
+from support.sample_records import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
 
 from memd.backends.transfer import Moving
 from memd.base.errors import (

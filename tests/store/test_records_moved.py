@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 from support.clocks import HeldClock
-from support.recording import EXAMPLES, a_record, referred, some_records
+from support.sample_records import EXAMPLES, a_record, referred, some_records
 from support.store import a_house
 
 from memd.backends.rooms import Rooms

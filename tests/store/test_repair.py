@@ -8,8 +8,8 @@ import apsw
 import pytest
 import pytest_asyncio
 from support.damage import a_full_file, chance, has_sums, readable, repaired, texts
-from support.forgetting import Churn
-from support.recording import a_record
+from support.forget_workload import Churn
+from support.sample_records import a_record
 from support.store import ADA, EVERYTHING, StoredFile, a_house, source_hash, tampering, tell
 
 from memd.base.errors import DamagedError

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.house import WordsEmbedder, a_house
+from support.words_embedder import WordsEmbedder, a_house
 
 from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.kinds import ADA as CALLER
-from support.kinds import Desk, acts
-from support.lonely import LEDGER_TABLES
 from support.nights import ADA, TABLES, Bed, a_bed, differing
+from support.operation_kinds import ADA as CALLER
+from support.operation_kinds import Desk, acts
+from support.recorded_connection import LEDGER_TABLES
 from support.store import SOURCE_TABLES, a_writer, tampering
 
 from memd.domain.enums import RunState

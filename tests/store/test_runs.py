@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.builders import a_row, an_id_source, inserted
+from support.rows import a_row, an_id_source, inserted
 from support.store import a_writer
 
 from memd.domain.enums import (

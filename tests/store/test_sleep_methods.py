@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 from support.clocks import HeldClock
 from support.daemon import until
+from support.gated_rooms import OPERATOR, Desk, a_desk
 from support.nights import settled
-from support.rooms import OPERATOR, Desk, a_desk
 
 from memd.cli.sleep.sleep import _EFFECTS
 from memd.rpc.envelope import Request

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.clocks import HeldClock
 from support.entries import NOW
-from support.house import a_house
+from support.words_embedder import a_house
 
 from memd.backends.rooms import Rooms
 from memd.base.clock import to_us

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source, inserted
 from support.nights import ADA, Bed, a_bed, settled
+from support.rows import a_row, an_id_source, inserted
 from support.store import a_writer, bytes_of
 
 from memd.base.errors import ConflictError

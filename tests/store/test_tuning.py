@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.fakes import HashEmbedder
 from support.store import ADA, a_house, tell
-from support.tuned import a_tuning, run_of, talked, worse
+from support.tuning_data import a_tuning, run_of, talked, worse
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, InvalidStateError, NotFoundError

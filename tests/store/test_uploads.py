@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.rooms import OPERATOR, APeer, Desk
+from support.gated_rooms import OPERATOR, APeer, Desk
 
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source, inserted
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, hash_vector, numbers
+from support.rows import a_row, an_id_source, inserted
 from support.store import ADA, EVERYTHING, a_writer, stored, tell, visible
 
 from memd.backends.rooms import Rooms

@@ -1,4 +1,4 @@
-"""What a person types at memd or has a Python do, and what is written then."""
+"""Run ``memd`` or Python code as a command, and capture its output."""
 
 from __future__ import annotations
 

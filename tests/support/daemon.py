@@ -1,4 +1,4 @@
-"""A daemon to test against: in this process (``running``) or a real one (``spawned``)."""
+"""A daemon to test against: in this process (``running``), or a real one (``spawned``)."""
 
 from __future__ import annotations
 

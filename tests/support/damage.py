@@ -1,4 +1,4 @@
-"""A store with something in every table that holds texts, and what can happen to its bytes."""
+"""A store with rows in every table that has texts, and ways to damage its bytes."""
 
 from __future__ import annotations
 

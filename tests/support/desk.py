@@ -1,4 +1,4 @@
-"""One agent at a running daemon: tests share the daemon, and nothing else."""
+"""A client of a running daemon with an agent of its own, so that tests can share the daemon."""
 
 from __future__ import annotations
 

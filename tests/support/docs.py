@@ -1,8 +1,8 @@
-"""Writes the pages that are made from the code: ``python -m tests.support.docs``.
+"""Write the generated pages: ``python -m tests.support.docs``.
 
-``docs/cli.md`` from the command line, ``docs/api.md`` from the table of methods,
-``docs/settings.md`` from the models of the settings.
-A test in ``tests/house`` fails when a page is not what this would write.
+``docs/cli.md`` is made from the command line, ``docs/api.md`` from the table of methods,
+``docs/settings.md`` from the models of the settings. A test in ``tests/house`` fails when a page
+is out of date.
 """
 
 from __future__ import annotations

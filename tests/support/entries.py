@@ -1,4 +1,4 @@
-"""Builders: an entry with only the argument that matters."""
+"""Builders of memory entries: only the arguments that matter to a test are given."""
 
 from __future__ import annotations
 

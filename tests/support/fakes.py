@@ -1,4 +1,4 @@
-"""Small parts in place of the real ones: an embedding model made of hashes."""
+"""Fake embedders and token counters: an embedding is made of hashes of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as opencode and claude-mem keep them, for the importers (decision 0146)."""
+"""Files in the formats of opencode and claude-mem, for the importers (decision 0146)."""
 
 from __future__ import annotations
 

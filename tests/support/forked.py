@@ -1,9 +1,9 @@
-"""``memd`` as a process of its own that costs no start of Python (decision 0167).
+"""Run ``memd`` as a forked process, without the start time of Python (decision 0167).
 
-One process of all test workers imports memd and forks what is asked for: a real process, with
-its own pid, environment, folder, streams, signals and end; only the interpreter's start and
-the imports, most of the time of a command, are done once. Where these are the subject, a test
-starts ``python -m memd`` itself. What forks daemons of its own, and kills them, is forked too.
+One process, shared by all test workers, imports memd and forks on request. A fork is a real
+process, with its own pid, environment, folder, streams, signals and exit code; only the start of
+the interpreter and the imports, most of the time of a command, happen once. A test of these starts
+``python -m memd`` itself. A process that forks and kills daemons of its own is forked as well.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much of a dear test the gate does, and how much ``--long`` does (decision 0153)."""
+"""The share of an expensive test that the gate runs, and that of ``--long`` (decision 0153)."""
 
 from __future__ import annotations
 

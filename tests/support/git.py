@@ -1,4 +1,4 @@
-"""Real repositories, made by the real git."""
+"""Git repositories, made by git."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nights over real rooms: a house with a night, stores of every kind, and what a file holds."""
+"""Rooms with nights over a real store, stores of every kind, and the content of a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
-from support.house import a_house
+from support.words_embedder import a_house
 
 from memd.backends.rooms import Rooms
 from memd.base.settings import SettingsWarning

@@ -1,4 +1,4 @@
-"""Facts for tests: who writes them, and an organisation over a real file."""
+"""Organisational facts and their authors, over a real file."""
 
 from __future__ import annotations
 

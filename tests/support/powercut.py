@@ -1,10 +1,9 @@
-"""A disk that remembers every write, and what of it a power cut would have left (P2).
+"""A file system that records every write, and the images that a power cut could leave (P2).
 
-``RecordingVFS`` passes everything on to real files and keeps a trace. ``images``
-replays the trace: for each operation the folder as it would be found after the
-power went just then. What was synced is there; what was not is there, or not,
-or torn at a sector, by chance. A file that was created and never synced may be
-missing. Deletions count as done.
+``RecordingVFS`` forwards to real files and records a trace. ``images`` replays it: for each
+operation, the folder as a power cut at that moment would leave it. Synced writes are complete;
+others are complete, missing or torn at a sector, by chance. A file that was created and never
+synced may be missing. Deletions are always complete.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prometheus' text format, version 0.0.4, as strictly as a collector reads it."""
+"""A strict parser of Prometheus' text format, version 0.0.4."""
 
 from __future__ import annotations
 

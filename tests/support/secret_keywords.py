@@ -1,7 +1,7 @@
-"""The keywords of a rule: what every text has that the rule matches, as a pattern.
+"""Derive the keywords of a rule from its pattern: every match of the rule contains one.
 
-A rule of secrets is compiled when a text first has its keywords: they may be met without
-the rule, and never the rule without them. Letters are small, as case does not count.
+A rule is compiled when a text first contains one of its keywords. The keywords may occur without
+the rule, but never the rule without them. They are in lower case.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Renew ``memd/guard/secret_rules.json``: ``python -m support.secret_rules`` (from ``tests``).
+"""Update ``memd/guard/secret_rules.json``: ``python -m support.secret_rules`` (from ``tests``).
 
-The rules are those of Betterleaks (MIT), the successor of gitleaks, and of Veles (Apache-2.0),
-as MongoDB publishes them in the package ``kingfisher-secret-scanner``. Only the rules are
-taken, as data: install the package beside memd, run this, run the tests, keep the
-licences in ``memd/guard/secret_rules.LICENSE`` as the package has them.
+The rules are those of Betterleaks (MIT), the successor of gitleaks, and of Veles (Apache-2.0), as
+MongoDB publishes them in the package ``kingfisher-secret-scanner``. Only the rules are used, as
+data: install the package beside memd, run this and the tests, and keep the licences in
+``memd/guard/secret_rules.LICENSE`` up to date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Makes ``docs/settings.md`` from the models: each key with its values, its default and its use.
+"""Generate ``docs/settings.md`` from the models: the values, default and use of each key.
 
-What a key does stands below it in the model, as a docstring; a key without one is an error.
+The text of a key is its docstring in the model; a key without one is an error.
 """
 
 from __future__ import annotations

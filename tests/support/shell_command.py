@@ -1,7 +1,7 @@
-"""``memd`` of a PATH that is forked: ``python -I -S shell_command.py SOCKET MODULE WORD...``.
+"""The ``memd`` on the PATH of a shell: ``python -I -S shell_command.py SOCKET MODULE WORD...``.
 
-What a shell starts costs so no start of memd. It imports nothing but a little of the library, and
-none of the tests: a script of a page types a hundred commands (``support/forked.py``).
+It asks the process of ``support/forked.py`` for a fork, so a shell command costs no start of memd;
+a script of a page runs a hundred commands. It imports little of the standard library.
 """
 
 import json

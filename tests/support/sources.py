@@ -1,4 +1,4 @@
-"""The modules of the repository, as the tests of the house look at them: each is parsed once."""
+"""The repository's modules, each parsed once, for the tests in ``tests/house``."""
 
 from __future__ import annotations
 

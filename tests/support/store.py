@@ -1,4 +1,4 @@
-"""The rooms over a real file, and what a test looks at inside it."""
+"""Rooms over a real file, and functions to inspect the file."""
 
 from __future__ import annotations
 

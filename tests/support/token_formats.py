@@ -1,8 +1,8 @@
-"""How the keys of issuers look, after their own documentation: parts and lengths, no key.
+"""The formats of keys, by their issuers' documentation: parts and lengths, no real key.
 
-Each row is a template: ``{alphabet:count}`` stands for that many characters by chance, so
-that no file of this repository holds anything that looks like a secret. What stands before
-a ``|`` or behind a second one leads to the secret and stays.
+Each row is a template: ``{alphabet:count}`` stands for that many random characters, so no file of
+the repository contains anything that looks like a secret. The text before a ``|`` or after a second
+one is the context of the secret and stays.
 """
 
 from __future__ import annotations

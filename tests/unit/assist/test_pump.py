@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.assist import pump
 

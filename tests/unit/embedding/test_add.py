@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from support.word_model import a_word_model
+from support.word_vector_model import a_word_model
 from tokenizers import Tokenizer
 
 from memd.base.errors import InvalidError, ModelError

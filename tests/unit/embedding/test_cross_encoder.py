@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from support.daemon import WAIT_S
-from support.encoders import a_model_folder
-from support.pairs import FakePairModel, likeness
+from support.fake_cross_encoder import FakePairModel, likeness
+from support.fake_encoder import a_model_folder
 
 from memd.base.errors import (
     BusyError,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.daemon import WAIT_S
-from support.encoders import FakeEncoder, a_model_folder, the_vector
+from support.fake_encoder import FakeEncoder, a_model_folder, the_vector
 from support.fakes import hash_tokens
 
 from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from support.encoders import a_model_folder
+from support.fake_encoder import a_model_folder
 
 from memd.base.errors import ModelError, ReadOnlyError
 from memd.embedding import fetch

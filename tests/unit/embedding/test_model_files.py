@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.encoders import a_model_folder
+from support.fake_encoder import a_model_folder
 
 from memd.base.errors import InvalidError, ModelError
 from memd.embedding.embed import SwitchableEmbedder

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
+from support.work_units import effort
 
 from memd.domain.enums import Passing
 from memd.extract.passing import TEXT_CHARS_MAX, passing_kind

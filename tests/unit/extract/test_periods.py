@@ -6,7 +6,7 @@ from datetime import UTC
 from zoneinfo import ZoneInfo
 
 import pytest
-from support.periods import BERLIN, NOW, only, read, shown
+from support.period_notation import BERLIN, NOW, only, read, shown
 
 from memd.base.clock import to_us
 from memd.extract.calendar_periods import CalendarDate

@@ -20,9 +20,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from support.effort import effort
 from support.fakes import QuarterCounter
-from support.largest import HONEST, UNITS
+from support.largest_params import HONEST, UNITS
+from support.work_units import effort
 
 import memd.extract
 import memd.guard

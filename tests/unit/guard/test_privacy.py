@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.guard.privacy import Privacy, asks_for_privacy, fold
 

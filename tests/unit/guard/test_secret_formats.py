@@ -13,9 +13,9 @@ import re
 
 import pytest
 from support.commands import run_python
-from support.effort import effort
 from support.secret_keywords import words
 from support.token_formats import formats, token
+from support.work_units import effort
 
 from memd.guard.redaction import redact, redact_params
 from memd.guard.secret_rules import Detector, read_rules, shapes

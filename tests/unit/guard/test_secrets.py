@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
+from support.work_units import effort
 
 from memd.base.limits import NAME_CHARS_MAX
 from memd.guard.redaction import redact, redact_all

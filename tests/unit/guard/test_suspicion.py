@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.domain.enums import Origin
 from memd.domain.trust import NOTHING, Flag, Suspicion, is_quarantined

@@ -7,7 +7,14 @@ import asyncio
 import pytest
 from support.daemon import WAIT_S
 from support.entries import an_entry
-from support.injecting import DOMAIN_FAILURE, Reversing, Source, SparseSource, a_strategy, lines_of
+from support.fake_sources import (
+    DOMAIN_FAILURE,
+    Reversing,
+    Source,
+    SparseSource,
+    a_strategy,
+    lines_of,
+)
 
 from memd.api import ContextInjectionStrategy, MemoryInjectionStrategy, MemoryRetrievalConfig
 from memd.domain.enums import MemoryCategory

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from support.clocks import HeldClock
 from support.daemon import WAIT_S
 from support.entries import NOW, an_entry
-from support.injecting import DOMAIN_FAILURE, Reversing, Source
-from support.providers import StubProvider
+from support.fake_sources import DOMAIN_FAILURE, Reversing, Source
+from support.stub_provider import StubProvider
 
 from memd.api import (
     FinalRetrievalResult,

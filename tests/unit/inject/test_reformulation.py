@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from support.entries import an_entry
-from support.injecting import DOMAIN_FAILURE
-from support.providers import StubProvider
+from support.fake_sources import DOMAIN_FAILURE
+from support.stub_provider import StubProvider
 
 from memd.api import QueryReformulator, SufficiencyChecker
 from memd.inject.tools.reformulation import (

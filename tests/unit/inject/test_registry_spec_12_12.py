@@ -6,7 +6,7 @@ import io
 
 import pytest
 from support.entries import an_entry
-from support.injecting import ABackend, Source, a_strategy, lines_in
+from support.fake_sources import ABackend, Source, a_strategy, lines_in
 
 from memd.api import (
     MemoryRetrievalConfig,

@@ -8,8 +8,8 @@ import math
 
 import pytest
 from support.entries import a_scored, an_entry
-from support.pairs import FakePairs
-from support.providers import StubProvider
+from support.fake_cross_encoder import FakePairs
+from support.stub_provider import StubProvider
 
 from memd.api import QuerySpecificReranker, Reranker, RerankerCache
 from memd.base.errors import DegradedError

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from support.entries import an_entry
-from support.injecting import DOMAIN_FAILURE, ABackend, lines_in, lines_of
+from support.fake_sources import DOMAIN_FAILURE, ABackend, lines_in, lines_of
 
 from memd.api import (
     DefaultTokenEstimator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
+from support.work_units import effort
 
 from memd.inject.synthesizer import (
     BASE_RELEVANCE,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.entries import an_entry
-from support.injecting import DOMAIN_FAILURE, ABackend, Asking, Judging, Source, lines_in
+from support.fake_sources import DOMAIN_FAILURE, ABackend, Asking, Judging, Source, lines_in
 
 from memd.api import (
     MemoryInjectionStrategy,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.endpoint import Answer, BrokenOff, Endless, Hang, Raw, Status, an_endpoint
+from support.llm_endpoint import Answer, BrokenOff, Endless, Hang, Raw, Status, an_endpoint
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.llm.openai_compatible import OpenAICompatible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.domain.enums import Trust
 from memd.org import graph_question

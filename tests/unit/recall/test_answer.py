@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.ranked import a_preference, a_ranked
+from support.ranked_candidates import a_preference, a_ranked
 
 from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest, RecallResult

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
-from support.measured import a_candidate, asked, measured
+from support.measured_candidates import a_candidate, asked, measured
+from support.work_units import effort
 
 from memd.base.limits import (
     RECALL_BURST_ITEMS_MAX,

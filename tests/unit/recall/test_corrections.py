@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.ranked import an_entry, selected
+from support.ranked_candidates import an_entry, selected
 
 from memd.domain.enums import Origin, Trust
 from memd.recall.ranking.newer_first import CHARS_MAX, put_newer_first

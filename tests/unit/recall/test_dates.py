@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from support.measured import a_candidate, asked, measured, words_of
+from support.measured_candidates import a_candidate, asked, measured, words_of
 
 from memd.base.clock import DAY_US, to_us
 from memd.extract.calendar_periods import CalendarDate

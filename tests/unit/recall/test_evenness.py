@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.ranked import an_entry, selected
+from support.ranked_candidates import an_entry, selected
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import DIGEST_TAG

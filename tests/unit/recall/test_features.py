@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.measured import a_candidate, asked, measured
+from support.measured_candidates import a_candidate, asked, measured
 
 from memd.recall.ranking.features import _TIME_WORDS, NAMES, Statistics
 from memd.store.search.fulltext import Corpus

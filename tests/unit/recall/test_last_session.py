@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ranked import an_entry
+from support.ranked_candidates import an_entry
 
 from memd.recall.ranking.rankings import put_digests_first
 from memd.recall.times import asks_for_last_session

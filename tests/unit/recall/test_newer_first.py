@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.ranked import an_entry
+from support.ranked_candidates import an_entry
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG

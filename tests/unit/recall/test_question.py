@@ -6,7 +6,7 @@ from datetime import UTC
 
 import pytest
 from support.entries import NOW
-from support.measured import asked
+from support.measured_candidates import asked
 
 from memd.base.clock import to_us
 from memd.extract.times import find_periods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 import pytest
-from support.measured import a_candidate, asked, measured
+from support.measured_candidates import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import MeasuredCandidate

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from support.pairs import FakePairs
-from support.ranked import a_ranked
+from support.fake_cross_encoder import FakePairs
+from support.ranked_candidates import a_ranked
 
 from memd.base.errors import BusyError, DegradedError, EmbeddingError, ModelError, StoppingError
 from memd.recall.candidates import Ranking

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source, inserted
+from support.rows import a_row, an_id_source, inserted
 from support.store import a_writer
 
 from memd.domain.memory import MemoryFilter

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.ranked import BAR, an_entry, selected
+from support.ranked_candidates import BAR, an_entry, selected
 
 from memd.domain.enums import Origin, SearchMode
 from memd.domain.sleep.consolidation import DIGEST_TAG

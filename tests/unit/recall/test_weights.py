@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from support.measured import a_candidate, asked, measured
+from support.measured_candidates import a_candidate, asked, measured
 
 from memd.recall.ranking.features import NAMES
 from memd.recall.ranking.rankings import OTHERS_MIN, calibration, rank, signals

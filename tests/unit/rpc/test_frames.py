@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
+from support.work_units import effort
 
 from memd.base.errors import InvalidError, ParseError, TooLargeError
 from memd.base.limits import FRAME_BYTES_MAX, FRAME_DEPTH_MAX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.effort import effort
+from support.work_units import effort
 
 from memd.signals import claude
 

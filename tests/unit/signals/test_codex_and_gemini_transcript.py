@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.effort import effort
+from support.work_units import effort
 
 from memd.signals import codex, gemini
 from memd.signals.transcripts import read, usage_of

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from support.effort import effort
 from support.foreign_files import jsonl
+from support.work_units import effort
 
 from memd.signals.transcripts import is_transcript, read
 from memd.sleep.transcript.messages import timestamp_of

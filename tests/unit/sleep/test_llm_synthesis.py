@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from support.providers import Answer, StubProvider
+from support.stub_provider import Answer, StubProvider
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.providers import StubProvider
+from support.stub_provider import StubProvider
 
 from memd.base.errors import ProviderRefusedError
 from memd.base.limits import TEXT_CHARS_MAX

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.effort import effort
 from support.entries import an_entry
-from support.providers import Answer, StubProvider
+from support.stub_provider import Answer, StubProvider
+from support.work_units import effort
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import FACT_CHARS_MAX, PROVIDER_REQUESTS_MAX

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.clocks import HeldClock
 from support.entries import a_request
-from support.providers import StubProvider
+from support.stub_provider import StubProvider
 
 from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import (

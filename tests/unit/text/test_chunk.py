@@ -1,8 +1,8 @@
 import unicodedata
 
 import pytest
-from support.effort import effort
 from support.fakes import QuarterCounter, WordCounter
+from support.work_units import effort
 
 from memd.text.chunk import chunk, clean
 

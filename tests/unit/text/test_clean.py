@@ -1,7 +1,7 @@
 import unicodedata
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.text.chunk import clean
 

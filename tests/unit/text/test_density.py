@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.effort import effort
 from support.entries import an_entry
+from support.work_units import effort
 
 from memd.domain.sleep.consolidation import ContentDensity
 from memd.text.density import DensityClassifier, classify_batch, score

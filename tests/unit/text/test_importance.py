@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.effort import effort
 from support.fakes import WordCounter
+from support.work_units import effort
 
 from memd.text.importance import (
     _CODE_SHAPE,

@@ -1,7 +1,7 @@
 import hashlib
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.text.preference import default_category, is_preference, preference_name
 

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.domain.enums import MemoryCategory
 from memd.text.route import fold_lines, route

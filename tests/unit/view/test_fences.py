@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from support.unseen import changed, chunks
+from support.hidden_code_points import changed, chunks
 
 from memd.domain.enums import MemoryCategory
 from memd.domain.inject import MessageRole

@@ -4,8 +4,8 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.effort import effort
 from support.gate import drawn
+from support.work_units import effort
 
 from memd.view.view import (
     LIVE_TAGS_MAX,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.distilled import without_digest
-from support.effort import effort
+from support.distilled_memories import without_digest
+from support.work_units import effort
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.distilled import without_digest
+from support.distilled_memories import without_digest
 
 from memd.sleep.distil.language.replies import asks_permission, takes_up
 from memd.sleep.distil.language.words import words

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from bench.kept_scores import stands_in
-from support.distilled import kept, memories_of, sections_of
+from support.distilled_memories import kept, memories_of, sections_of
 
 from memd.sleep.distil.answers import find_answered
 from memd.sleep.distil.exchanges import AgentText

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.effort import effort
+from support.work_units import effort
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import composed_parts, user_part

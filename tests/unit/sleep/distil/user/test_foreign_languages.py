@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.distilled import kept, sections_of
+from support.distilled_memories import kept, sections_of
 
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.speech_acts import Act, judge
