@@ -13,7 +13,7 @@ stored with the vector of the text. A question about one word of a memory, in an
 in the mean of either text; late interaction finds it (``recall/ranking/features.py``,
 docs/decisions/0322). A token vector has the first 64 principal components of the state, with
 their spreads halved on a logarithmic scale; they discriminate as well as all 384 numbers.
-``python -m tests.bench.token_fit`` makes the projection, ``token_projection.npz``. Stored token
+``python -m tests.bench.fit_tokens`` makes the projection, ``token_projection.npz``. Stored token
 vectors depend on it: a new projection needs a step in ``store/file/migrate.py`` that removes them,
 and the embedding queue computes them again.
 """

@@ -1,12 +1,12 @@
 """Compute thirteen logits for a sentence with a linear head over its encoder states.
 
-``python -m tests.bench.sentence_fit`` fitted the head on labelled sentences of many writers
+``python -m tests.bench.fit_sentences`` fitted the head on labelled sentences of many writers
 (docs/decisions/0282). The last five columns were fitted on messages written for the purpose
-(``tests.bench.written``, 0305; ``tests.bench.answers``, 0312; ``tests.bench.reach_fit``, 0323;
-``tests.bench.life_fit``, 0341). The logits *plain*, *wish* and *life* are only one term each: the
-caller adds those of the reader (``sentence_reader``). ``sentence_head.json`` holds the weights of
-the states, and those of the signs that only a nap knows (:mod:`memd.sleep.distil.sentence_worth`),
-by name.
+(``tests.bench.fit_wishes``, 0305; ``tests.bench.fit_answers``, 0312; ``tests.bench.fit_scope``,
+0323; ``tests.bench.fit_life_changes``, 0341). The logits *plain*, *wish* and *life* are only one
+term each: the caller adds those of the reader (``sentence_reader``). ``sentence_head.json`` holds
+the weights of the states, and those of the signs that only a nap knows
+(:mod:`memd.sleep.distil.sentence_worth`), by name.
 """
 
 from __future__ import annotations

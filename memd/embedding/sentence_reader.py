@@ -6,9 +6,9 @@ width 128 over the states of the encoder's fourth layer. A sentence is described
 the maximum of its pieces and by the mean of its window.
 
 Three models, fitted in the same way, form an ensemble whose logits are added. ``python -m
-tests.bench.written`` fits *plain* (the sentence plainly states something lasting) and *wish*
-(docs/decisions/0315). ``tests.bench.life_fit`` fits *life* (the sentence is about someone's life)
-over the same features (0352).
+tests.bench.fit_wishes`` fits *plain* (the sentence plainly states something lasting) and *wish*
+(docs/decisions/0315). ``tests.bench.fit_life_changes`` fits *life* (the sentence is about someone's
+life) over the same features (0352).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures, run by hand: ``python -m tests.bench.recall``, ``fit``, ``latency``.
+"""Benchmarks, run by hand: ``python -m tests.bench.recall``, ``latency``; ``fit_*`` fit models.
 
 Started from the repository's root. The test library is made importable here,
 under the names that the tests use (``bench``, ``support``).

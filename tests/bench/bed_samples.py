@@ -2,7 +2,7 @@
 
 ``coding``: a part of a session is stored when it ends, and what it asks is asked before
 that, of all that was stored till then. Sessions that the readers hold back are left out.
-Each of the other teams (``bench.teams``) has a store of its own, as each household has.
+Each of the other teams (``bench.team_sessions``) has a store of its own, as each household has.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import coding, foreign, household
-from bench.coding import Asked, Passage
-from bench.kept_recall import AGENT, TEAM, Team, rooms_of
-from bench.kept_scores import holds
+from bench import coding_questions, household, unanswerable
+from bench.bench_daemon import model_dir
+from bench.coding_questions import Asked, Passage
 from bench.locomo import Turn, when
-from bench.public import Store
-from bench.readings import HELD, SPLITS, Reading, labels, readings, session_lines, split
+from bench.nap_retrieval import AGENT, TEAM, Team, rooms_of
+from bench.nap_scores import holds
+from bench.public_dialogues import Store
+from bench.reader_labels import HELD, SPLITS, Reading, labels, readings, session_lines, split
 from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
-from bench.stage import model_dir
-from bench.teams import teams
+from bench.team_sessions import teams
 from bench.transcripts import Message, exported, trajectories
 from memd.base.paths import RERANKER_NAME
 from memd.domain.caller import Caller
@@ -125,10 +125,10 @@ async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) 
         asking = Asking(house.recall, CODER, inject)
         stored: dict[str, Passage] = {}
         asked: list[Asked] = []
-        for part, questions in coding.replayed(coding.in_parts(sessions)):
+        for part, questions in coding_questions.replayed(coding_questions.in_parts(sessions)):
             samples += [await _coding(asking, "H", question) for question in questions]
             asked += questions
-            new = {p.text: p for p in part if coding.stored(p) and p.text not in stored}
+            new = {p.text: p for p in part if coding_questions.stored(p) and p.text not in stored}
             stored |= new
             await ingested(house, CODER, [item(passage) for passage in new.values()])
             await house.queue.drain()
@@ -144,7 +144,7 @@ async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) 
 async def other_teams(
     embedder: Remembered, folder: Path, *, prompts: bool
 ) -> AsyncIterator[Sample]:
-    """Yield the samples of the other teams' sessions below *folder* (``bench.teams``)."""
+    """Yield the samples of the other teams' sessions below *folder* (``bench.team_sessions``)."""
     for team in teams(folder):
         fold = f"coding-{team.name}"
         async with house_with(embedder) as house:
@@ -153,7 +153,7 @@ async def other_teams(
             for part, asked in team.parts:
                 for question in asked:
                     yield await _coding(asking, "H", question, fold)
-                new = {p.text: p for p in part if coding.stored(p) and p.text not in seen}
+                new = {p.text: p for p in part if coding_questions.stored(p) and p.text not in seen}
                 seen |= set(new)
                 await ingested(house, CODER, [item(p, team.name) for p in new.values()])
                 await house.queue.drain()
@@ -217,7 +217,7 @@ async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
                     yield Sample(
                         "C", OWN_FOLD, "composed", gold, candidates, right, "coding", prompt
                     )
-        strange = [*foreign.OTHER_DOMAINS, *strange_lines(folder)]
+        strange = [*unanswerable.OTHER_DOMAINS, *strange_lines(folder)]
         for text in strange:
             yield await asking.sample("CX", OWN_FOLD, "composed, foreign", text, (), "coding")
 
@@ -258,7 +258,7 @@ def labelled(folder: Path, stored: Sequence[Passage]) -> list[Asked]:
     questions: list[Asked] = []
     for name, reading in fit_readings().items():
         own = [passage for passage in stored if passage.session == name]
-        questions += coding.labelled(reading, session_lines(folder, [name])[name], own)
+        questions += coding_questions.labelled(reading, session_lines(folder, [name])[name], own)
     return questions
 
 
@@ -268,30 +268,34 @@ def strange_lines(folder: Path) -> list[str]:
     for messages in trajectories(folder).values():
         for message in messages[1:]:
             if message["role"] in {"user", "assistant"}:
-                for text in coding.blocks(str(message["content"])):
-                    lines.update(dict.fromkeys(coding.sentences(text)[:2]))
-    low, high = coding.QUESTION_WORDS
-    fit = [line for line in lines if low <= len(line.split()) <= high and coding.is_prose(line)]
+                for text in coding_questions.blocks(str(message["content"])):
+                    lines.update(dict.fromkeys(coding_questions.sentences(text)[:2]))
+    low, high = coding_questions.QUESTION_WORDS
+    fit = [
+        line
+        for line in lines
+        if low <= len(line.split()) <= high and coding_questions.is_prose(line)
+    ]
     return random.Random(SEED).sample(fit, min(FOREIGN, len(fit)))
 
 
 def foreign_questions(
     folder: Path, stored: Sequence[Passage], asked: Sequence[Asked]
 ) -> Iterator[tuple[str, Asked]]:
-    """Yield what the sessions cannot answer, as ``bench.foreign`` has it for dialogues.
+    """Yield what the sessions cannot answer, as ``bench.unanswerable`` has it for dialogues.
 
     A: other teams' lines. B: the same with this team's paths and symbols in place of
     theirs. U: this team's questions with things put in that it does not have. O: other domains.
     """
     chance = random.Random(SEED)
     lines = strange_lines(folder)
-    ours = sorted({t for p in stored for t in coding.named(p.text) if " " not in t})
-    theirs = sorted({t for line in lines for t in coding.named(line) if " " not in t})
+    ours = sorted({t for p in stored for t in coding_questions.named(p.text) if " " not in t})
+    theirs = sorted({t for line in lines for t in coding_questions.named(line) if " " not in t})
     sessions = sorted({passage.session for passage in stored})
     kept = [question for question in asked if question.name == "thing kept"]
-    named = [line for line in lines if coding.named(line)]
-    texts = [("A", line) for line in lines] + [("O", text) for text in foreign.OTHER_DOMAINS]
-    texts += [("B", coding.swapped(line, ours, chance)) for line in named]
-    texts += [("U", coding.swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
+    named = [line for line in lines if coding_questions.named(line)]
+    texts = [("A", line) for line in lines] + [("O", text) for text in unanswerable.OTHER_DOMAINS]
+    texts += [("B", coding_questions.swapped(line, ours, chance)) for line in named]
+    texts += [("U", coding_questions.swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
     for at, (kind, text) in enumerate(texts):
         yield kind, Asked(text, "", sessions[at % len(sessions)], 0, ())

@@ -1,15 +1,15 @@
 """The test beds and what is found in them: ``python -m tests.bench.beds --transcripts DIR``.
 
-``coding`` are recorded coding sessions of eight teams (``bench.coding``, ``bench.teams``), what
-naps compose of one team's (kind C) and questions about other teams' code; ``everyday`` are notes
-of six households in several languages (``bench.household``); ``dialogues``, with
-``--dialogues FILE``, is what the ranker was fitted on first; ``scenes``, ``committees``, ``chats``
-and ``channel`` are public conversations (``bench.public``). ``--public DIR`` has the checkouts of
-these and of the other teams. Prints for each what the product ranks first, its gate left open,
-beside plain cosine and BM25 over the same candidates; what its gate costs, which share of foreign
-questions it answers, and what a default prompt holds.
+``coding`` are recorded coding sessions of eight teams (``bench.coding_questions``,
+``bench.team_sessions``), what naps compose of one team's (kind C) and questions about other teams'
+code; ``everyday`` are notes of six households in several languages (``bench.household``);
+``dialogues``, with ``--dialogues FILE``, is what the ranker was fitted on first; ``scenes``,
+``committees``, ``chats`` and ``channel`` are public conversations (``bench.public_dialogues``).
+``--public DIR`` has the checkouts of these and of the other teams. Prints for each what the product
+ranks first, its gate left open, beside plain cosine and BM25 over the same candidates; what its
+gate costs, which share of foreign questions it answers, and what a default prompt holds.
 
-With ``--cache DIR`` encodings are kept between runs, and for ``bench.fit`` also the samples,
+With ``--cache DIR`` encodings are kept between runs, and for ``bench.fit_ranker`` also the samples,
 until a module that they depend on changes.
 """
 
@@ -28,17 +28,17 @@ import numpy as np
 
 import bench
 import memd
-from bench import bed_samples, locomo, public, teams
-from bench.kept_recall import TEAM
+from bench import bed_samples, locomo, public_dialogues, team_sessions
+from bench.bench_daemon import installed_model, model_dir
+from bench.nap_retrieval import TEAM
 from bench.samples import Remembered, Sample, collect
-from bench.stage import installed_model, model_dir
 from memd.domain.encoding import Encoding
 from memd.domain.enums import SearchMode
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.rankings import rank, rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 
-BEDS = ("dialogues", "coding", "everyday", *public.SOURCES)
+BEDS = ("dialogues", "coding", "everyday", *public_dialogues.SOURCES)
 NEEDED = {"dialogues": "--dialogues FILE", "coding": "--transcripts DIR --public DIR"}
 HONEST = ("H", "G", "C")
 CUTS = (5, 10)
@@ -61,7 +61,7 @@ class Sources:
     def of(self, bed: str) -> Path | None:
         """Return where the texts of *bed* are; the household's are in the repository."""
         folders = {"dialogues": self.dialogues, "coding": self.transcripts}
-        return folders.get(bed, self.public if bed in public.SOURCES else None)
+        return folders.get(bed, self.public if bed in public_dialogues.SOURCES else None)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -124,8 +124,8 @@ async def _collected(
         if bed == "everyday":
             return await bed_samples.everyday(embedder, prompts=prompts)
         assert folder is not None
-        if bed in public.SOURCES:
-            stores = public.stores(bed, folder)
+        if bed in public_dialogues.SOURCES:
+            stores = public_dialogues.stores(bed, folder)
             return await bed_samples.public_talk(embedder, bed, stores, prompts=prompts)
         collected = await bed_samples.coding_sessions(embedder, folder, prompts=prompts)
         assert sources.public is not None
@@ -141,7 +141,11 @@ def _state(bed: str, sources: Sources) -> str:
     product, benches = Path(memd.__path__[0]), Path(bench.__path__[0])
     folders = ("text", "guard", "extract", "ingest", "recall", "store", "sleep/nap", "sleep/distil")
     modules = [p for name in folders for p in sorted((product / name).rglob("*.*"))]
-    modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt")), teams.QUESTIONS]
+    modules += [
+        *sorted(benches.glob("*.py")),
+        *sorted(benches.glob("*.txt")),
+        team_sessions.QUESTIONS,
+    ]
     digest = hashlib.sha256(f"{model_dir()} {sources.of(bed)} {bed}".encode())
     for path in modules:
         if path.suffix in {".py", ".sql", ".txt", ".jsonl"} and path.name not in UNMEASURED:

@@ -21,7 +21,7 @@ import apsw
 import structlog
 from support.damage import a_full_file, chance, flipped, live_bytes, repaired, texts, whole_rows
 
-from bench.stage import save_result
+from bench.bench_daemon import save_result
 from memd.store.file.connect import PAGE_BYTES
 
 FLIPS, CUTS, MEMORIES = 300, 100, 1_500

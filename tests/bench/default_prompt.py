@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench import foreign
+from bench import unanswerable
+from bench.bench_daemon import Stage
 from bench.locomo import Dialogue
-from bench.stage import Stage
 
 BUDGET_TOKENS = 2_000
 
@@ -45,7 +45,7 @@ def measure(stage: Stage, dialogues: Sequence[Dialogue]) -> dict[str, dict[str, 
         for asked in dialogue.honest
     ]
     figures: dict[str, dict[str, float]] = {"H": honest_figures(honest)}
-    for kind, asked in foreign.questions(dialogues).items():
+    for kind, asked in unanswerable.questions(dialogues).items():
         figures[kind] = foreign_figures([prompted(agent, text) for agent, text in asked])
     return figures
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import Stage, save_result, staged
+from bench.bench_daemon import Stage, save_result, staged
 
 FIRST, SHOWN = 1, 5
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import public
+from bench import public_dialogues
 from bench.samples import Sample
 from memd.recall.ranking.rankings import GATE_TOP, RankedCandidate, calibration, rank, signals
 from memd.recall.ranking.weights import CALIBRATION, WITHOUT_VECTORS, Weights, logistic
@@ -46,7 +46,7 @@ HONEST = ("H", "G")
 ENTRIES = 20  # of an answer: what is calibrated, and the most that are chosen from
 # How much a bed and, within it, a kind of question weighs in each of the three fits. The gate is
 # fitted on dialogues and small stores alone: with the other beds it gains nothing (0110, 0225).
-_PUBLIC = dict.fromkeys(public.SOURCES, 1.0)
+_PUBLIC = dict.fromkeys(public_dialogues.SOURCES, 1.0)
 RANKER_BEDS = {"dialogues": 12.0, "coding": 1.0, "everyday": 1.0, "small": 3.0, **_PUBLIC}
 GATE_BEDS = {"dialogues": 1.0, "small": 0.15}
 ENTRY_BEDS = {

@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 from support.mcp_process import bare
 
-from bench.filled import SEED
-from bench.filled import main as filled
+from bench.bench_daemon import Stage, new_places, staged, write_result
+from bench.large_store import SEED
+from bench.large_store import main as filled
 from bench.scores import p50_p95
-from bench.stage import Stage, new_places, staged, write_result
 
 PROMPTS = 100
 SOURCE = "claude-code"

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.bench_daemon import Stage, new_places, staged, write_result
 from bench.corpus import made
-from bench.filled import AGENT, SEED
-from bench.filled import main as filled
+from bench.large_store import AGENT, SEED
+from bench.large_store import main as filled
 from bench.scores import p50_p95
-from bench.stage import Stage, new_places, staged, write_result
 
 QUESTIONS = 200
 WARM_UP = 10

@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.bench_daemon import model_dir
 from bench.samples import Remembered, house_with, ingested
-from bench.stage import model_dir
 from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest

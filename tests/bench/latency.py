@@ -22,11 +22,11 @@ from typing import Any
 
 from support.daemon import environment
 
+from bench.bench_daemon import Stage, model_dir, new_places, staged, write_result
 from bench.corpus import made
-from bench.filled import AGENT, SEED
-from bench.filled import main as filled
+from bench.large_store import AGENT, SEED
+from bench.large_store import main as filled
 from bench.scores import p50_p95
-from bench.stage import Stage, model_dir, new_places, staged, write_result
 from memd.base.limits import CHUNKS_INLINE_MAX
 from memd.embedding.embed import EmbedderThread
 from memd.serve.rooms import LOAD_PROMPTS_AFTER_S

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.stage import Stage, staged
+from bench.bench_daemon import Stage, staged
 from bench.transcripts import Message, exported, trajectories
 from memd.learn.propose import kind_of_error
 from memd.learn.tiers import sanitise_error

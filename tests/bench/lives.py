@@ -23,7 +23,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import Stage, save_result, staged
+from bench.bench_daemon import Stage, save_result, staged
 
 LIVES = Path(__file__).with_suffix("")
 NAMES = ("ines", "tom", "dmitri", "amara")

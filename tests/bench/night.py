@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
-from bench.filled import main as filled
+from bench.bench_daemon import model_dir, write_result
+from bench.large_store import main as filled
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
 from bench.scores import Graded, quantile, report
-from bench.stage import model_dir, write_result
 from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import Clock, SystemClock
 from memd.domain.caller import Caller

@@ -17,7 +17,7 @@ from typing import Any
 
 from support import generated_notes
 
-from bench.stage import Stage, save_result, staged
+from bench.bench_daemon import Stage, save_result, staged
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, send_note
 

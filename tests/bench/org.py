@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import staged, write_result
+from bench.bench_daemon import staged, write_result
 from memd.base.clock import SystemClock, from_us
 from memd.base.ids import Ids
 from memd.base.paths import Paths

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.kept import distilled
-from bench.kept_scores import covered, junk_kept
-from bench.readings import LABELS, Item
+from bench.nap_quality import distilled
+from bench.nap_scores import covered, junk_kept
+from bench.reader_labels import LABELS, Item
 from bench.transcripts import specstory
 
 LABELLED = LABELS / "others" / "preferences.jsonl"

@@ -1,10 +1,10 @@
 """One memory of several projects: ``python -m tests.bench.projects DIR``.
 
-DIR has the checkouts of ``bench.teams``. All their recorded sessions are imported into one store,
-as ``memd import`` does it, and the questions of ``labels/others/questions.jsonl`` are asked by a
-client that prepares each prompt, in the project that they are about and in a new one; then twenty
-everyday requests of a developer, in the new one. Printed is how many prompts hold the answer in
-one memory of its project, and how many entries are of that project and of others.
+DIR has the checkouts of ``bench.team_sessions``. All their recorded sessions are imported into one
+store, as ``memd import`` does it, and the questions of ``labels/others/questions.jsonl`` are asked
+by a client that prepares each prompt, in the project that they are about and in a new one; then
+twenty everyday requests of a developer, in the new one. Printed is how many prompts hold the answer
+in one memory of its project, and how many entries are of that project and of others.
 
 ``--kept`` has the first sessions of ten other projects (``labels/others/asked.jsonl``), and asks
 for single memories that naps kept of them, in other words and as requests that these would change,
@@ -30,10 +30,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.daemon import wait_until
 
-from bench.kept_scores import holds
-from bench.readings import LABELS, Item
-from bench.stage import installed_model, running_with_model
-from bench.teams import HISTORY, QUESTIONS, SOURCES
+from bench.bench_daemon import installed_model, running_with_model
+from bench.nap_scores import holds
+from bench.reader_labels import LABELS, Item
+from bench.team_sessions import HISTORY, QUESTIONS, SOURCES
 from memd.base.paths import Paths
 from memd.client import Client
 from memd.domain.memory import MemoryEntry

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import default_prompt, foreign, locomo, small_stores, tables
+from bench import default_prompt, locomo, small_stores, tables, unanswerable
+from bench.bench_daemon import Stage, save_result, staged
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.scores import Graded, block, quantile, report
-from bench.stage import Stage, save_result, staged
 
 TOP_K = 20
 SESSION_TOP_K = 100
@@ -164,7 +164,7 @@ def saying_nothing(
 ) -> dict[str, Any]:
     """Return how often foreign questions are answered, beside what the gate costs honest ones."""
     shares = {}
-    for kind, asked in foreign.questions(dialogues).items():
+    for kind, asked in unanswerable.questions(dialogues).items():
         answers = [bool(places(stage.recall(agent, text))) for agent, text in asked]
         shares[kind] = {
             "answered": round(100 * sum(answers) / len(answers), 2),

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.readings import split
-from bench.stage import Stage, save_result, staged
+from bench.bench_daemon import Stage, save_result, staged
+from bench.reader_labels import split
 from bench.transcripts import Message, exported
 from memd.extract.passing import passing_kind
 

@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import foreign, small_stores
+from bench import small_stores, unanswerable
+from bench.bench_daemon import installed_model, model_dir
 from bench.locomo import Dialogue
-from bench.stage import installed_model, model_dir
 from memd.backends.rooms import Rooms, open_store
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
@@ -42,7 +42,7 @@ class Sample:
     """One question. *candidates* are all of it, *right* those that answer it.
 
     *kind* is H for an honest question to its own store, G for one to the store of
-    everybody, A, B, O and U as in ``bench.foreign``, S for one to a small store; C and
+    everybody, A, B, O and U as in ``bench.unanswerable``, S for one to a small store; C and
     CX are honest and foreign questions to what naps composed (``bench.beds``).
     *fold* is the dialogue, or group of memories, that is left out together.
     """
@@ -148,7 +148,7 @@ async def _honest(house: Rooms, dialogues: Sequence[Dialogue], kind: str) -> Asy
 
 
 async def _foreign(house: Rooms, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
-    for kind, asked in foreign.questions(dialogues).items():
+    for kind, asked in unanswerable.questions(dialogues).items():
         for agent, text in asked:
             candidates, _ = await candidates_of(house.recall, agent, text)
             yield Sample(kind, agent, "", 0, candidates, [False] * len(candidates))

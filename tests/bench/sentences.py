@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.classified import distilled
-from bench.kept_scores import stands_in
-from bench.readings import LABELS
+from bench.nap_scores import stands_in
+from bench.reader_labels import LABELS
+from bench.sentence_judge import distilled
 from bench.transcripts import Message, specstory
 from memd.sleep.distil.compose import turns
 from memd.sleep.distil.exchanges import NapKind, NapMemory, split_exchanges

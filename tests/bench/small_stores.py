@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import Stage
+from bench.bench_daemon import Stage
 
 EIGHT = 8
 

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.classified import distilled
-from bench.kept_scores import stands_in
-from bench.readings import LABELS
+from bench.nap_scores import stands_in
+from bench.reader_labels import LABELS
+from bench.sentence_judge import distilled
 from bench.sentences import read_messages
 from bench.transcripts import Message
 from memd.sleep.distil.agent.outcomes import RatedSentence, rate_sentences, words_asked

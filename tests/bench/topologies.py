@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
+from bench.bench_daemon import installed_model, model_dir, save_result
 from bench.locomo import Asked, Dialogue
 from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
-from bench.stage import installed_model, model_dir, save_result
 from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.daemon import wait_until
 
 import memd
-from bench.stage import installed_model, running_with_model
+from bench.bench_daemon import installed_model, running_with_model
 from memd.base.paths import Paths
 from memd.client import Client
 

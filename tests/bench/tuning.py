@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import locomo
+from bench.bench_daemon import model_dir, write_result
 from bench.locomo import Dialogue
 from bench.samples import Remembered, house_with, ingested
 from bench.scores import quantile
-from bench.stage import model_dir, write_result
 from memd.backends.rooms import Rooms
 from memd.base.work import Work
 from memd.domain.caller import Caller

@@ -23,7 +23,7 @@ from typing import Any
 
 from support.daemon import wait_until
 
-from bench.stage import Stage, staged, write_result
+from bench.bench_daemon import Stage, staged, write_result
 
 STARTS = 5
 BYTES = 2_000_000

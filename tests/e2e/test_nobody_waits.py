@@ -3,7 +3,7 @@
 Every method of the table with its largest params, honest and hostile, while a second client
 asks ``system.status``; the gate leaves out what another method reads in the same way.
 What the daemon worked between its question and the answer is counted
-(docs/decisions/0091); how long it takes is a figure of ``tests/bench/others.py``.
+(docs/decisions/0091); how long it takes is a figure of ``tests/bench/concurrency.py``.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from bench.bench_daemon import Stage
 from bench.notes import brought, missed
-from bench.stage import Stage
 from support import generated_notes
 from support.daemon import spawned, wait_until
 

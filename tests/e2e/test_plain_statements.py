@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from bench import classified
-from bench.kept_scores import stands_in
-from bench.life_fit import HELD, keeps_what_lasts, read_life
+from bench import sentence_judge
+from bench.fit_life_changes import HELD, keeps_what_lasts, read_life
+from bench.nap_scores import stands_in
 from support.distilled_memories import sections_of
 
 from memd.embedding.embed import Encoder
@@ -91,7 +91,7 @@ PARTS = pytest.mark.parametrize(
 @pytest.fixture(autouse=True)
 def installed(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge sentences with the model."""
-    monkeypatch.setattr(classified, "encoder", lambda: encoder)
+    monkeypatch.setattr(sentence_judge, "encoder", lambda: encoder)
 
 
 def is_kept(saying: str, text: str | None = None) -> bool:
@@ -103,7 +103,7 @@ def is_kept(saying: str, text: str | None = None) -> bool:
         {"role": "assistant", "content": "Understood."},
     ]
     longest = max(sentences(saying), key=len)
-    memories = classified.distilled(messages)
+    memories = sentence_judge.distilled(messages)
     return any(stands_in(longest, m.text) for m in memories if m.kind is not NapKind.DIGEST)
 
 

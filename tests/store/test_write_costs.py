@@ -1,13 +1,13 @@
 """What one write puts into the log is counted, so that no table or index comes in unseen.
 
-The figures and their reasons: decision 0127; ``python -m tests.bench.writes`` prints them.
+The figures and their reasons: decision 0127; ``python -m tests.bench.write_costs`` prints them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench.writes import kinds, measured, text
+from bench.write_costs import kinds, measured, text
 from support.store import a_house, stored
 
 from memd.backends.rooms import Rooms

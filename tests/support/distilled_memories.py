@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.kept_scores import stands_in
+from bench.nap_scores import stands_in
 
 from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory

@@ -1,13 +1,12 @@
 """The reviewed table: the ranker's weights, its calibration and its gate.
 
-``python -m tests.bench.fit FILE --transcripts DIR --public DIR --table`` prints all of it but
-``COMPOSED`` and says whether it is still the same (decision 0234); ``gate_min``, ``quiet``, ``bar``
-and ``doubt`` are chosen from the tables that the command prints without ``--table``.
-Three tables: with token vectors, with vectors alone (another model, or memories of before that wait
-for theirs), and without (no model installed, or ``degraded``). The cosine scale belongs to the
+``python -m tests.bench.fit_ranker FILE --transcripts DIR --public DIR --table`` prints all of it
+but ``COMPOSED`` and says whether it is still the same (decision 0234); ``gate_min``, ``quiet``,
+``bar`` and ``doubt`` are chosen from the tables that the command prints without ``--table``. Three
+tables: with token vectors, with vectors alone (another model, or memories of before that wait for
+theirs), and without (no model installed, or ``degraded``). The cosine scale belongs to the
 embedding model: another one has to be on the same (``embedding/encoders.py``). Weights of features
-that go together (``bmn`` corrects ``bmr`` and ``cov``) are not effects: do not read their
-signs.
+that go together (``bmn`` corrects ``bmr`` and ``cov``) are not effects: do not read their signs.
 
 A tuning to the owner's data (SPEC 18, D17) replaces the shipped weights for the model that it was
 made for, and maps a question's vector by one small matrix. Recall loads it once; without one there

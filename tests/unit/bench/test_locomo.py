@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bench import public
+from bench import public_dialogues
 from bench.bed_samples import nearest_of_each
-from bench.foreign import STRANGERS, questions, renamed
 from bench.locomo import Asked, Dialogue, dialogue, when
+from bench.unanswerable import STRANGERS, questions, renamed
 
 
 def _sample(**talk: Any) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def test_scenes_are_sessions_of_a_season_and_ask_for_a_line(tmp_path: Path) -> N
     for part in ("dev", "tst"):
         path = tmp_path / "FriendsQA" / "dat" / f"friendsqa_{part}.json"
         write(path, {"data": [first]})
-    store = public.stores("scenes", tmp_path)[0]
+    store = public_dialogues.stores("scenes", tmp_path)[0]
     assert [turn.text for turn in store.dialogue.turns] == ["Breathe.", "You're gonna kill me!"]
     assert store.dialogue.people == ("Ross", "Carol")
     assert [q.gold for q in store.dialogue.questions] == [(store.dialogue.turns[1].place,)]
@@ -151,10 +151,10 @@ def test_of_a_sitting_short_spans_are_asked_for_and_what_says_nothing_is_no_answ
         {"query": "What was it about ?", "relevant_text_span": [["0", "90"]]},
     ]
     folder = tmp_path / "QMSum" / "data" / "Committee" / "all"
-    for at in range(public.COMMITTEE_STORES):
+    for at in range(public_dialogues.COMMITTEE_STORES):
         sitting = {"meeting_transcripts": transcript, "specific_query_list": asked}
         write(folder / f"sitting_{at}.json", sitting)
-    store = public.stores("committees", tmp_path)[0]
+    store = public_dialogues.stores("committees", tmp_path)[0]
     assert store.dialogue.people == ("Mr. Bains", "The Chair")
     assert [(q.text, q.gold) for q in store.dialogue.questions] == [
         ("When is it paid?", (store.dialogue.turns[0].place,))
@@ -166,7 +166,7 @@ def test_of_a_chat_what_the_person_says_is_stored_with_its_day(tmp_path: Path) -
         {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "It ends. ->-> 1,1"},
         {"role": "assistant", "id": 1, "content": "Good."},
     ]
-    asked: dict[str, Any] = {kind: [] for kind in public.CHATS_ASKED}
+    asked: dict[str, Any] = {kind: [] for kind in public_dialogues.CHATS_ASKED}
     question = {"question": "When does it end?", "source_chat_ids": {"first": [0, 1]}}
     asked |= {"information_extraction": [question], "abstention": [{"question": "Who?"}]}
     for name in ("1", "2"):
@@ -174,7 +174,7 @@ def test_of_a_chat_what_the_person_says_is_stored_with_its_day(tmp_path: Path) -
         write(chat / "chat.json", [{"batch_number": 1, "turns": [turns]}])
         many = {**asked, "information_extraction": [question] * 10}
         write(chat / "probing_questions" / "probing_questions.json", many)
-    store = public.stores("chats", tmp_path)[0]
+    store = public_dialogues.stores("chats", tmp_path)[0]
     [turn] = store.dialogue.turns
     assert (turn.text, turn.when and turn.when.date().isoformat()) == ("It ends.", "2024-03-15")
     assert store.dialogue.questions[0].gold == (turn.place,)
@@ -198,7 +198,7 @@ def test_a_line_of_a_channel_stands_once(tmp_path: Path) -> None:
     talk = {"edus": utterances, "qas": asked}
     path = tmp_path / "Molweni" / "MRC(withDiscourse)" / "test.json"
     write(path, {"data": {"dialogues": [talk, talk]}})
-    [store] = public.stores("channel", tmp_path)
+    [store] = public_dialogues.stores("channel", tmp_path)
     assert len(store.dialogue.turns) == len(utterances)
     assert [q.text for q in store.dialogue.questions] == ["How loud was the broken cooler of niuq?"]
     assert store.foreign[0] == ("B", "Which cooler did niuq order?")

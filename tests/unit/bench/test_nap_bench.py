@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from bench.nap import figures
-from bench.things import things
+from bench.named_details import things
+from bench.nap_coverage import figures
+from bench.session_walk import QUERY_CHARS, Pure, Question, query_for, walked
 from bench.transcripts import specstory
-from bench.walk import QUERY_CHARS, Pure, Question, query_for, walked
 
 from memd.sleep.transcript.consolidator import MemoryConsolidator
 

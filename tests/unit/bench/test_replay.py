@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from bench.bench_daemon import Stage
 from bench.replay import Replay, measured, table
-from bench.stage import Stage
 
 
 @dataclass

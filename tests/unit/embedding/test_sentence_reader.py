@@ -72,14 +72,14 @@ def test_of_an_agent_s_message_the_reader_tells_nothing() -> None:
 
 def test_the_package_computes_what_the_fit_does() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install -e '.[torch]'")
-    from bench import reader_fit
-    from bench.sentence_fit import ReadWindow
+    from bench import fit_reader
+    from bench.fit_sentences import ReadWindow
 
     torch.manual_seed(3)
-    layers = reader_fit.new_layers(4).eval()
+    layers = fit_reader.new_layers(4).eval()
     windows = [ReadWindow(STATES.astype(np.float16), SPANS)]
     with torch.no_grad():
-        fitted = reader_fit.forward(layers, windows, torch.zeros(len(SPANS), 4)).numpy()
+        fitted = fit_reader.forward(layers, windows, torch.zeros(len(SPANS), 4)).numpy()
     named = {name: each.detach().numpy()[None] for name, each in layers.named_parameters()}
     of_life = ("life.weight", "life.bias")
     named |= {name: sentence_reader().weights[name][:1] for name in of_life}

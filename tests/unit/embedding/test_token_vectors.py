@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.token_fit import fit
+from bench.fit_tokens import fit
 
 from memd.domain.encoding import TOKEN_BYTES
 from memd.embedding.encoders import token_projection

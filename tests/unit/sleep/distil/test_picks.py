@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.classified import distilled
+from bench.sentence_judge import distilled
 
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.scoped_wishes import states_decision

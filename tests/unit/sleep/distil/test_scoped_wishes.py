@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.kept_scores import stands_in
+from bench.nap_scores import stands_in
 from support.distilled_memories import kept, memories_of, sections_of
 
 from memd.sleep.distil.answers import find_answered
