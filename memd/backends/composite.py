@@ -1,9 +1,9 @@
-"""A backend of several backends: each namespace is routed to one of them (SPEC 10.2).
+"""A backend that routes each namespace to one of several child backends (SPEC 10.2).
 
 Routing is by namespace, never by category. An id has the form ``<child>:<the child's id>``, split
-at the first colon. When several children are queried and some fail, the others answer and a
-warning is logged; if only one is queried, its error is raised. Entries without scores sort
-below those with scores.
+at the first colon. If several children are queried and some fail, a warning is logged and the
+results of the others are returned; if only one is queried, its error is raised. Entries without
+scores are sorted after those with scores.
 
 Its archive is that of all children (SPEC 16.13); both archival and original ids have prefixes.
 """
@@ -108,7 +108,7 @@ class CompositeBackend:
     @property
     def max_memories_per_agent(self) -> int | None:
         limits: list[int | None] = self._values("max_memories_per_agent", None)
-        return min((most for most in limits if most is not None), default=None)
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _values(self, name: str, default: _T) -> list[_T]:
         return [getattr(child, name, default) for child in self._children.values()]
@@ -127,23 +127,23 @@ class CompositeBackend:
         """
         self._require_connected()
         children = {name: self._children[name] for name in self._child_names(query)}
-        return await _ask_and_merge(
+        return await _query_and_merge(
             children, lambda child: child.retrieve(agent_id, query), query.limit
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._require_connected()
-        if (place := self._locate(memory_id)) is None:
+        if (location := self._locate(memory_id)) is None:
             return None
-        name, child, child_id = place
+        name, child, child_id = location
         entry = await child.get(agent_id, child_id)
         return entry and _with_prefix(name, entry)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         self._require_connected()
-        if (place := self._locate(memory_id)) is None:
+        if (location := self._locate(memory_id)) is None:
             return False
-        _, child, child_id = place
+        _, child, child_id = location
         return await child.delete(agent_id, child_id)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
@@ -160,9 +160,9 @@ class CompositeBackend:
     ) -> str | None:
         """Move a memory into its child's archive; MemoryCapabilityError if it has none."""
         self._require_connected()
-        if (place := self._locate(memory_id)) is None:
+        if (location := self._locate(memory_id)) is None:
             return None
-        name, child, child_id = place
+        name, child, child_id = location
         if not isinstance(child, SupportsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
         archival_id = await child.move_to_archive(agent_id, child_id, mode)
@@ -184,7 +184,7 @@ class CompositeBackend:
             for name in self._child_names(query)
             if isinstance(child := self._children[name], SharedKnowledgeStore)
         }
-        return await _ask_and_merge(
+        return await _query_and_merge(
             children,
             lambda child: child.search_shared(query, exclude_agent=exclude_agent),
             query.limit,
@@ -192,9 +192,9 @@ class CompositeBackend:
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         self._require_connected()
-        if (place := self._locate(memory_id)) is None:
+        if (location := self._locate(memory_id)) is None:
             return False
-        name, _, child_id = place
+        name, _, child_id = location
         return await self._sharing_child(name).retract(agent_id, child_id)
 
     # Routing.
@@ -210,8 +210,8 @@ class CompositeBackend:
         """Return the names of the children that *query* concerns, in a fixed order."""
         if not query.namespaces:
             return list(self._children)
-        homes = {self._child_name(namespace) for namespace in query.namespaces}
-        return [name for name in self._children if name in homes]
+        routed = {self._child_name(namespace) for namespace in query.namespaces}
+        return [name for name in self._children if name in routed]
 
     def _locate(self, memory_id: str) -> tuple[str, MemoryBackend, str] | None:
         """Return name and child of *memory_id*, and its id there; None for an unknown child."""
@@ -236,14 +236,14 @@ async def _gather(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def _ask_and_merge(
-    children: Mapping[str, _T], ask: Callable[[_T], Coroutine[Any, Any, Entries]], limit: int
+async def _query_and_merge(
+    children: Mapping[str, _T], query: Callable[[_T], Coroutine[Any, Any, Entries]], limit: int
 ) -> Entries:
     """Query all *children* and return the entries, ids prefixed, best first, at most *limit*."""
     if len(children) == 1:
         [(name, child)] = children.items()
-        return tuple(_with_prefix(name, entry) for entry in await ask(child))[:limit]
-    answers = await asyncio.gather(*map(ask, children.values()), return_exceptions=True)
+        return tuple(_with_prefix(name, entry) for entry in await query(child))[:limit]
+    answers = await asyncio.gather(*map(query, children.values()), return_exceptions=True)
     entries: list[MemoryEntry] = []
     failed: list[str] = []
     for name, answer in zip(children, answers, strict=True):

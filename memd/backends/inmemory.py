@@ -1,8 +1,8 @@
 """A backend in memory with an archive, for tests, scratch namespaces and experiments.
 
 It fulfils the contract of ``MemoryBackend`` and searches by substring, without scores, so always
-newest first (SPEC 7.8.5). Nothing is written, embedded or gated. All calls belong to one event
-loop; as no call awaits in between, each is atomic.
+newest first (SPEC 7.8.5). Nothing is written to disk, embedded or gated. All calls must come from
+one event loop; no method awaits, so each call is atomic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class InMemoryBackend:
-    """Owns memories in the process. They survive ``disconnect``, but not the object."""
+    """Keeps memories in the process, as long as the object exists; ``disconnect`` keeps them."""
 
     backend_name = "inmemory"
     supports_graph = False
@@ -243,10 +243,10 @@ Hot = dict[str, dict[str, MemoryEntry]]
 
 @dataclass(frozen=True, slots=True)
 class _ArchivedMemory:
-    """An archived entry, and the whole memory if a backend moved it here."""
+    """An archived entry, and the complete memory."""
 
     entry: ArchivalEntry
-    whole: MemoryEntry
+    memory: MemoryEntry
 
 
 class InMemoryArchive:
@@ -265,7 +265,7 @@ class InMemoryArchive:
 
     async def archive(self, entry: ArchivalEntry) -> str:
         """Store a copy of *entry* and return its archival id."""
-        whole = MemoryEntry(
+        memory = MemoryEntry(
             id=entry.original_id,
             agent_id=entry.agent_id,
             category=entry.category,
@@ -273,12 +273,12 @@ class InMemoryArchive:
             metadata=entry.metadata,
             created_at=entry.created_at,
         )
-        return self._put(_ArchivedMemory(entry, whole))
+        return self._put(_ArchivedMemory(entry, memory))
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return the agent's archived entries that match, by substring, newest first."""
         entries = [
-            archived.whole.model_copy(update={"id": archival_id})
+            archived.memory.model_copy(update={"id": archival_id})
             for archival_id, archived in self._archived.items()
             if archived.entry.agent_id == agent_id
         ]
@@ -297,11 +297,11 @@ class InMemoryArchive:
 
     def move_to_archive(self, agent_id: str, memory_id: str, mode: ArchivalMode) -> str | None:
         """Move a memory into the archive in one step; None if the agent has none with this id."""
-        whole = self._hot.get(agent_id, {}).pop(memory_id, None)
-        if whole is None:
+        memory = self._hot.get(agent_id, {}).pop(memory_id, None)
+        if memory is None:
             return None
         now = from_us(self._clock.now_us())
-        return self._put(_ArchivedMemory(archival_entry(whole, mode, now), whole))
+        return self._put(_ArchivedMemory(archival_entry(memory, mode, now), memory))
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
         """Restore a memory under its own id.
@@ -311,11 +311,11 @@ class InMemoryArchive:
         """
         archived = self._find_own(agent_id, entry_id)
         hot_entries = self._hot.setdefault(agent_id, {})
-        if archived is None or archived.whole.id in hot_entries:
+        if archived is None or archived.memory.id in hot_entries:
             return None
         del self._archived[entry_id]
-        hot_entries[archived.whole.id] = archived.whole
-        return archived.whole
+        hot_entries[archived.memory.id] = archived.memory
+        return archived.memory
 
     def _put(self, archived: _ArchivedMemory) -> str:
         archival_id = self._ids.new()

@@ -1,6 +1,6 @@
-"""Checks of what looks like a secret: made like one, or a placeholder, a name, a sentence.
+"""Checks that distinguish secrets from placeholders, names and sentences.
 
-Each gets the secret without white space.
+Each check gets the candidate without white space.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ def is_dense(secret: str) -> bool:
 
 
 def is_password(secret: str) -> bool:
-    """Return whether *secret* is no placeholder of documentation for a password.
+    """Return whether *secret* is neither a placeholder for a password nor a port with a path.
 
-    Nor a port followed by a path, which an address without a password has there.
+    A URL without a password has a port and a path in the same position.
     """
     return not _PLACEHOLDERS.fullmatch(secret) and not _PORT_AND_PATH.match(secret)
 
 
 def is_written_password(secret: str) -> bool:
-    """Return whether *secret*, which is called a password, is made as people make one.
+    """Return whether *secret*, after a word for a password, is composed like a password.
 
-    It has a digit and two more of upper case, lower case and signs. One without upper case looks
-    like a name, unless it is of words and a number.
+    It has a digit, and at least two of upper case, lower case and signs. If "-" is its only sign
+    and it has no upper case, it must consist of words and a number; others are usually names.
 
     >>> [is_written_password(word) for word in ("gr4sh0pper!22", "tee-Kanne-77", "correct-horse-9")]
     [True, True, True]
@@ -43,7 +43,7 @@ def is_written_password(secret: str) -> bool:
     is_upper, is_lower = any(map(str.isupper, secret)), any(map(str.islower, secret))
     signs = set(secret) & _PASSWORD_SIGNS
     if is_upper or signs - {"-"}:
-        return is_upper + is_lower + bool(signs) >= 2  # noqa: PLR2004  # of the other three
+        return is_upper + is_lower + bool(signs) >= 2  # noqa: PLR2004  # upper case, lower case, signs
     return _WORDS_AND_NUMBER.fullmatch(secret) is not None
 
 
@@ -69,7 +69,7 @@ def is_random(secret: str) -> bool:
 
 
 def is_app_password(secret: str) -> bool:
-    """Return whether *secret*, four groups of four letters, is no part of a sentence.
+    """Return whether *secret*, four groups of four letters, is not part of a sentence.
 
     >>> [is_app_password(word) for word in ("qzbfmxwtohajkvne", "willonlyworkwith")]
     [True, False]
@@ -102,13 +102,13 @@ def passes_luhn(number: str) -> bool:
 def is_card(number: str) -> bool:
     """Return whether *number* has an issuer's form and passes the checksum."""
     digits = re.sub(r"[ -]", "", number)
-    return bool(_ISSUED.fullmatch(digits)) and passes_luhn(digits)
+    return bool(_ISSUER_FORMATS.fullmatch(digits)) and passes_luhn(digits)
 
 
 def has_card_context(text: str, start: int, end: int) -> bool:
     """Return whether the number is grouped as on a card, or the text around it mentions one.
 
-    Every tenth number passes the checksum, which alone would match ids of parcels and orders.
+    The checksum is not enough: every tenth number passes it, also ids of parcels and orders.
 
     >>> has_card_context("pay by Visa 4111111111111111", 12, 28)
     True
@@ -116,9 +116,9 @@ def has_card_context(text: str, start: int, end: int) -> bool:
     False
     """
     before, after = text[max(0, start - _NEAR_CHARS) : start], text[end : end + _NEAR_CHARS]
-    if _OF_CARDS.search(before) or _OF_CARDS.search(after):
+    if _CARD_WORDS.search(before) or _CARD_WORDS.search(after):
         return True
-    return bool(_AS_ON_A_CARD.fullmatch(text, start, end)) and not _OF_IDS.search(before)
+    return bool(_CARD_GROUPS.fullmatch(text, start, end)) and not _ID_WORDS.search(before)
 
 
 def is_iban(number: str) -> bool:
@@ -154,20 +154,20 @@ _FOUR_LETTERS = re.compile(
     r"|with|work|your"
 )
 _NEAR_CHARS = 60
-_OF_CARDS = re.compile(
+_CARD_WORDS = re.compile(
     r"\b(?:(?:credit|debit|bank|kredit|giro)?[ -]?(?:cards?|karten?)|carte|tarjeta|carta|visa|amex"
     r"|master ?card|american express|discover|diners|jcb|maestro|cvv|cvc|pan|ccn?)\b",
     re.IGNORECASE,
 )
-_OF_IDS = re.compile(
+_ID_WORDS = re.compile(
     r"\b(?:track\w*|parcel|shipment|order|invoice|ticket|serial|imei|id|number|nr|no|ref\w*"
     r"|case|sendung\w*|bestell\w*|phone|tel)\b",
     re.IGNORECASE,
 )
-_AS_ON_A_CARD = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|3[47]\d\d([ -])\d{6}\2\d{5}")
+_CARD_GROUPS = re.compile(r"\d{4}([ -])\d{4}\1\d{4}\1\d{4}|3[47]\d\d([ -])\d{6}\2\d{5}")
 _PORT_AND_PATH = re.compile(r"\d{1,5}/")
 _RUN = re.compile(r"[A-Za-z0-9]{12,}")
-_ISSUED = re.compile(
+_ISSUER_FORMATS = re.compile(
     r"4(?:\d{12}|\d{15}|\d{18})"  # Visa
     r"|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"  # Mastercard
     r"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"  # Amex, Diners, JCB

@@ -1,8 +1,8 @@
 """memd's own shapes of secrets, and their checks.
 
 Only values with a distinctive form are listed: a prefix reserved by an issuer, a position that
-holds nothing but a password, or a checksum. The word "password" alone proves nothing, nor does
-entropy, which a commit's hash has, too; both together do (decision 0316).
+only a password can have, or a checksum. Neither the word "password" nor high entropy, which commit
+hashes have as well, is enough; both together are (decision 0316).
 Most issuers are in the third-party rules (:mod:`memd.guard.secret_rules`).
 """
 
@@ -29,10 +29,10 @@ from memd.guard.secret_checks import (
 class SecretShape(NamedTuple):
     """One form of secret, in the syntax of RE2.
 
-    A text with such a secret also matches *keywords*, ignoring case; without them *pattern* is
-    not even compiled. The first matching *group* is replaced, or the whole match without one.
-    A *wraps* secret is also found across line breaks. *check* finally decides, on the secret
-    without white space. *named*: the form begins with a company's name.
+    Every text with such a secret matches *keywords*, ignoring case; *pattern* is compiled when a
+    text first does. The *group* is replaced, the whole match without one. *wraps*: also search
+    across line breaks. *check* decides on the matched secret without white space. *named*: the
+    pattern begins with the issuer's name.
     """
 
     kind: str
@@ -44,13 +44,13 @@ class SecretShape(NamedTuple):
     keywords: str = ""
 
 
-# What a password is called, and what it may be made of, up to the punctuation behind it.
-_CALLED = (
+# Names of passwords, and the characters of a value, up to the punctuation after it.
+_NAME_PATTERN = (
     r"(?:[a-z0-9]{0,20}pass(?:word|wd|phrase|wort)|pass(?:code)?|kennwort|pwd?|psk|contraseña"
     r"|mot de passe|wachtwoord|senha|palavra[- ]passe|lösenord(?:et)?|adgangskoden?|hasło)"
 )
-_CALLED_KEYWORDS = "pass|kennwort|pw|psk|contraseña|wachtwoord|senha|lösenord|adgangskode|hasło"
-_IS = r"(?:[=:]|->|\b(?:is|ist|lautet|es|est)\b|[éèä]r?[ \t])"  # RE2 has no \b beside these
+_NAME_KEYWORDS = "pass|kennwort|pw|psk|contraseña|wachtwoord|senha|lösenord|adgangskode|hasło"
+_ASSIGNS = r"(?:[=:]|->|\b(?:is|ist|lautet|es|est)\b|[éèä]r?[ \t])"  # RE2 has no \b beside these
 _VALUE = r"([^\s\"'`$<{*(\[][^\s\"'`<>,;]{6,62}[^\s\"'`<>.,;:)])"
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
@@ -119,7 +119,7 @@ SHAPES = (
         keywords="://",
     ),
     SecretShape(
-        "url-password",  # with a slash in it: then the first @ ends it
+        "url-password",  # a password with a slash: the first @ ends it
         r"://[^\s/:@\"'<>\[]{1,100}:([^$<{\[*%\s/@\"'<>][^\s@\"'<>]{0,199})@[\w\[]",
         wraps=False,
         check=is_password,
@@ -164,28 +164,28 @@ SHAPES = (
     ),
     SecretShape(  # "password = x", "the pw for staging is x", "user me pw x"
         "password",
-        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_CALLED}\b[\"'`]?"
-        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}{_IS}"
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}\b[\"'`]?"
+        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}{_ASSIGNS}"
         rf"|[ \t])[ \t]{{0,2}}[\"'`]?{_VALUE}",
         wraps=False,
         check=is_written_password,
-        keywords=_CALLED_KEYWORDS,
+        keywords=_NAME_KEYWORDS,
     ),
     SecretShape(
         "password",
-        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_CALLED}[\"'`]?[ \t]?[=:]"
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}[\"'`]?[ \t]?[=:]"
         rf"[ \t]{{0,2}}[\"'`]?{_VALUE}",
         wraps=False,
         check=is_assigned_password,
-        keywords=_CALLED_KEYWORDS,
+        keywords=_NAME_KEYWORDS,
     ),
-    SecretShape(  # as Nextcloud makes them; not the keys of products, which are upper case
+    SecretShape(  # of Nextcloud; product keys are upper case and do not match
         "app-password",
         r"\b([A-Za-z0-9]{5}(?:-[A-Za-z0-9]{5}){4})\b",
         check=is_random,
         keywords="-",
     ),
-    SecretShape(  # as Google and Apple make them
+    SecretShape(  # of Google and Apple
         "app-password",
         r"(?i)\bapp(?:[ -]specific)?[ -]passwords?\b[^\n]{0,24}?[ :=\"'`]"
         r"([a-z]{4}(?:[ -][a-z]{4}){3})\b",
@@ -201,12 +201,12 @@ SHAPES = (
         keywords="(?:token|key|secret|sig|signature|password|pwd)=",
     ),
     SecretShape(
-        "url-token",  # the address of a calendar that is secret
+        "url-token",  # the secret address of a calendar
         r"/private-([0-9a-f]{16,64})/",
         keywords="/private-",
     ),
     SecretShape(
-        "pin",  # of a card or a telephone; a pin of a board has fewer digits
+        "pin",  # of a card or a phone; pin numbers of a board are shorter
         r"(?i)\b(?:the|my|her|his|our|card|bank|debit|visa|sim|phone)(?:'?s)? (?:[a-z]{1,12} )?"
         r"pin(?:[ -](?:code|number))?(?:[ ]?[:=]|[ ]is)?[ ](\d{4})\b",
         wraps=False,
@@ -257,7 +257,7 @@ SHAPES = (
         keywords="secret",
     ),
 )
-"""memd's own shapes: wider than third-party rules, or missing there."""
+"""memd's own shapes, which third-party rules lack or match too narrowly."""
 
 CARD = SecretShape("card-number", "", wraps=False, check=is_card)
 CARDS = re.compile(r"(?<![\w.-])(?=[2-6])\d(?:[ -]?\d){12,18}(?![\w-])(?!\.\d)")

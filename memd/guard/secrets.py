@@ -1,12 +1,12 @@
 """Replace secrets in texts before anything else is done with them (PROMISES 5, H61-H68).
 
-A key is replaced by a placeholder such as ``[secret:aws-key#1]``, so neither the file and its
-indexes nor the model, the log or the audit ever see it. Only this module, and readers of rows,
-make ``Screened`` texts.
+A key is replaced by a placeholder such as ``[secret:aws-key#1]``, so it reaches neither the file
+and its indexes nor the model, the log or the audit. Only this module and readers of rows make
+``Screened`` texts.
 
-Secrets are searched in the visible text: neither invisible characters nor a line break in the
-middle can hide one, and the whole original span is replaced. Every stored text passes here, so
-a benign line costs only a few substring searches.
+Secrets are searched in the visible text: invisible characters or a line break cannot hide one, and
+the whole original span is replaced. Every stored text is screened, so a line without secrets costs
+only a few substring searches.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class _GaplessText(NamedTuple):
 _PLACEHOLDER = re.compile(r"\[secret:([a-z0-9-]+)#(\d{1,6})\]")
 _WHOLE = tuple(map(re.compile, (r"\s", r"\n", r"\n[ \t\r]*\n")))
 """Ends of larger spans to replace as a whole: a word, a line, a paragraph; finally all text."""
-_FREED_MAX = 16  # if a replacement uncovers more keys than this, larger spans are replaced
+_UNCOVERED_MAX = 16  # if a replacement uncovers more keys than this, larger spans are replaced
 
 # How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
 _ENCODED = re.compile(
     r"(?<![A-Za-z0-9+/])(?:QUtJQ|QVNJQ|Z2h[wvd]X|c2st|eG94|QUl6Y|Z2xwYX|LS0tLS1CRUdJTi|Z2l0aHViX3Bhd)"
     r"[A-Za-z0-9+/]{12,4096}"
 )
-ROUNDS_MAX = 8  # for keys written together without a gap; other texts need one and a check
+ROUNDS_MAX = 8  # for keys without a gap between them; other texts need one round and a check
 _LETTERS_MIN = 20  # of a secret with letters only: AKIA and sixteen more
 _TAIL_CHARS_MIN = 8
 _WORD = re.compile(r"[A-Za-z][a-z_-]{0,30}|[A-Z]{1,16}")
@@ -100,11 +100,11 @@ def screen(text: str) -> Screening:
         matches = _find_secrets(text)
         if not matches:
             if len(text) > _LONG_CHARS:
-                _note(text)
+                _remember_screened(text)
             break
         kinds += [finding.kind for finding in matches]
-        # The text after a replaced key now begins a word, and may be the next key.
-        if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
+        # The text after a replaced key may now be recognised as the next key.
+        if number >= ROUNDS_MAX or (number and len(matches) > _UNCOVERED_MAX):
             ends = next(whole, None)
             if ends is None:
                 text = _replace(text, [matches[0]._replace(start=0, end=len(text), secret=text)])
@@ -125,7 +125,7 @@ _LONG_CHARS, _SCREENED_MAX = 2_000, 4_096
 SCREENED: OrderedDict[bytes, None] = OrderedDict()
 
 
-def _note(text: str) -> None:
+def _remember_screened(text: str) -> None:
     SCREENED[_digest(text)] = None
     if len(SCREENED) > _SCREENED_MAX:
         with suppress(KeyError):  # another thread emptied it meanwhile
@@ -161,7 +161,7 @@ def screen_name(text: str) -> str:
     return screen(text).text[:NAME_CHARS_MAX]
 
 
-# Where secrets are.
+# Detection.
 
 
 def _find_secrets(text: str) -> list[_Finding]:
@@ -321,7 +321,7 @@ def _to_original(bare: _GaplessText, matches: Iterator[_Finding]) -> Iterator[_F
         )
 
 
-# Replacing, and flags for what is not replaced.
+# Replacement, and flags for parts that are not replaced.
 
 
 def _replace(text: str, matches: list[_Finding]) -> str:
@@ -349,7 +349,7 @@ def _find_flags(text: str) -> tuple[str, ...]:
     return tuple(flags)
 
 
-# Tag letters, bidirectional overrides, and selectors in a row: prose has none of them.
+# Tag letters, bidirectional overrides, and sequences of selectors, which do not occur in prose.
 _SMUGGLED = re.compile(
     "[\U000e0001-\U000e007f\u202a-\u202e\u2066-\u2069]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
 )

@@ -70,7 +70,7 @@ CREATE TABLE source (
 
 -- The memories. row_hash is SHA-256 over the immutable columns and the tags;
 -- state, updated_at_us and expires_at_us may change. salt keys the audit's hash of this
--- row, so that forgetting the row also forgets what the hash could prove.
+-- row, so that nothing can be proved by the hash once the row is forgotten.
 CREATE TABLE memory (
     memory_key INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_id TEXT NOT NULL UNIQUE,
@@ -265,14 +265,14 @@ CREATE TABLE memory_turn (
 CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key IS NOT NULL;
 
 -- The content of the full-text index of messages (message_index.py): the text of every stored
--- message once, however often it was said. unpacked() is memd's own function (connect.py).
+-- message once, however often it occurs. unpacked() is memd's own function (connect.py).
 CREATE VIEW session_words (source_key, content, owner) AS
 SELECT o.source_key, split_signs(CAST(unpacked(o.zlib) AS BLOB)), 'a' || o.agent_key
   FROM source AS o
  WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
 -- What each memory of a nap is about: a later nap replaces the memory of the same slot. row_hash is
--- that of the memory as the nap wrote it; another one means that its owner has rewritten it. A
+-- the hash of the memory as the nap wrote it; a different one means that its owner edited it. A
 -- digest without a memory was forgotten. Read by naps; nights do not change these memories.
 CREATE TABLE nap_slot (
     slot_key INTEGER PRIMARY KEY,
@@ -307,8 +307,8 @@ CREATE TABLE usage_window (
     PRIMARY KEY (agent_key, source, session_id)
 ) STRICT, WITHOUT ROWID;
 
--- When a session's context window was last emptied. announced: by an event or a shorter list,
--- so that the fall of its fill that follows is the same emptying. Read by prompts.
+-- When a session's context window was last emptied. announced: reported by an event or a shorter list,
+-- so the drop in usage that follows is the same emptying. Read by prompts.
 CREATE TABLE session_window (
     session_key INTEGER PRIMARY KEY REFERENCES session (session_key) ON DELETE CASCADE,
     emptied_at_us INTEGER NOT NULL,
@@ -355,8 +355,8 @@ CREATE TABLE embedding_model (
 ) STRICT;
 
 -- The vectors (float32, little-endian, normalised): the truth from which vec0 is rebuilt. tokens are
--- the token vectors (64 x int8 each, for late interaction); NULL until they are made, empty of a model
--- that gives none. The checksum is the vector's.
+-- the token vectors (64 x int8 each, for late interaction); NULL until they are made, empty for a model
+-- without them. The checksum is the vector's.
 CREATE TABLE embedding (
     embedding_key INTEGER PRIMARY KEY,
     memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
@@ -367,7 +367,7 @@ CREATE TABLE embedding (
     tokens BLOB,
     UNIQUE (memory_key, model_key, kind)
 ) STRICT;
--- Read by the embedding queue: the vectors of before there were token vectors.
+-- Read by the embedding queue: vectors that were stored before token vectors existed.
 CREATE INDEX embedding_without_tokens ON embedding (model_key, memory_key) WHERE tokens IS NULL;
 
 -- The running sum of vectors for novelty (SPEC D4), one per agent and model.
@@ -581,7 +581,7 @@ CREATE TABLE shared (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     publisher_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE
 ) STRICT;
--- Read by searches that leave an agent out.
+-- Read by searches that exclude an agent.
 CREATE INDEX shared_by_publisher ON shared (publisher_key, memory_key);
 
 -- The flags of a suspicious memory, and its state before it was quarantined.
