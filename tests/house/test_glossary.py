@@ -24,8 +24,8 @@ REGULAR = re.compile(r"(?!embed|exceed|feed|need|proceed|seed|shed|speed|succeed
 AFTER_PARTICIPLES = re.compile(
     r"about|again|apart|as|at|away|back|by|down|for|from|in|into|of|off|on|out|over|to|up|with"
 )
-STATES = frozenset({"shared", "turned_away"})
-"""Modes of a lock, and commands that are named as on the wire."""
+STATES = frozenset({"flagged", "shared", "turned_away"})
+"""Modes of a lock, and commands and tables that are named as on the wire."""
 
 
 def refused() -> set[str]:
@@ -96,6 +96,19 @@ def test_a_function_is_named_by_what_it_does() -> None:
         if _is_participle(function.name)
     }
     assert sorted(offending) == []
+
+
+def test_a_module_and_a_class_are_named_by_what_they_hold() -> None:
+    """A noun; a participle says what happened to the value."""
+    modules = {str(path.relative_to(ROOT)) for path in MODULES if _is_participle(path.stem)}
+    classes = {
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in MODULES
+        for node in sources.tree(path).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        if _is_participle(snake(node.name))
+    }
+    assert sorted(modules | classes) == []
 
 
 def _is_property(decorator: ast.expr) -> bool:

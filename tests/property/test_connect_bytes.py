@@ -15,7 +15,7 @@ from support.gate import drawn
 
 from memd.assist.connect import edits, json_text, toml_text, yaml_text
 from memd.assist.connect.clients import ASSISTANTS, Locations
-from memd.assist.connect.entries import Required, Target
+from memd.assist.connect.entries import RequiredEntry, Target
 from memd.assist.connect.text import UnreadableError
 
 PLACE = Locations(
@@ -188,6 +188,6 @@ def cut(target: Target, text: str, before: str) -> str:
     for entry in reversed(target.entries):
         edits._remove(edit, entry)
     for entry in reversed(target.entries):
-        if isinstance(entry, Required) and edit.is_new(entry.path):
+        if isinstance(entry, RequiredEntry) and edit.is_new(entry.path):
             edit.remove(entry.path)
     return before if not edit.values and not before.strip("\ufeff \r\n\t") else edit.text

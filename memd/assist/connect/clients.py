@@ -18,7 +18,7 @@ from memd.assist.connect.entries import (
     Entry,
     Item,
     NotedEntry,
-    Required,
+    RequiredEntry,
     Setting,
     StatusLine,
     Target,
@@ -280,7 +280,7 @@ def _cursor(place: Locations) -> list[Target]:
     )
     return [
         _servers(place, "cursor", folder / "mcp.json"),
-        Target(folder / "hooks.json", "json", (Required(("version",), 1), *hooks)),
+        Target(folder / "hooks.json", "json", (RequiredEntry(("version",), 1), *hooks)),
     ]
 
 
@@ -315,9 +315,9 @@ def _goose(place: Locations) -> list[Target]:
 
 def _continue(place: Locations) -> list[Target]:
     entries = (
-        Required(("name",), "Local config"),
-        Required(("version",), "1.0.0"),
-        Required(("schema",), "v1"),
+        RequiredEntry(("name",), "Local config"),
+        RequiredEntry(("version",), "1.0.0"),
+        RequiredEntry(("schema",), "v1"),
         Item(("mcpServers",), {"name": "memd", **server(place, "continue")}),
     )
     return [Target(place.home / ".continue" / "config.yaml", "yaml", entries)]

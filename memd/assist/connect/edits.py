@@ -17,7 +17,7 @@ from memd.assist.connect.entries import (
     Entry,
     Item,
     NotedEntry,
-    Required,
+    RequiredEntry,
     Setting,
     StatusLine,
     Target,
@@ -129,7 +129,7 @@ def remove_entries(target: Target, text: str, before: str | None) -> str | None:
     edit = Edit(text, target.format, before)
     for entry in reversed(target.entries):  # the reverse order of adding
         _remove(edit, entry)
-    required = [entry for entry in target.entries if isinstance(entry, Required)]
+    required = [entry for entry in target.entries if isinstance(entry, RequiredEntry)]
     if before is None:
         others = edit.values.keys() - {entry.path[0] for entry in required}
         return edit.text if others or not present(target, text) else None
@@ -159,7 +159,7 @@ def _add(edit: Edit, entry: Entry) -> None:
             if edit.at(path) is not None and _is_foreign(entry, edit.at(path)):
                 raise UnreadableError(f"a server that is not memd's is called {path[-1]!r}")
             _set(edit, path, value)
-        case Required(path, value):
+        case RequiredEntry(path, value):
             if edit.at(path) is None:
                 edit.put(path, value)
         case Item(path, value):
@@ -181,7 +181,7 @@ def _remove(edit: Edit, entry: Entry) -> None:
             _remove_items(edit, path)
         case StatusLine(path):
             _unchain(edit, path)
-        case Required():
+        case RequiredEntry():
             pass
         case _:
             assert_never(entry)

@@ -33,7 +33,7 @@ class Item(NamedTuple):
     value: dict[str, Any]
 
 
-class Required(NamedTuple):
+class RequiredEntry(NamedTuple):
     """A value that the file must have, such as a version number; an existing one stays."""
 
     path: Keys
@@ -53,7 +53,7 @@ class NotedEntry(NamedTuple):
     path: Keys
 
 
-Entry = Setting | Item | Required | StatusLine | NotedEntry
+Entry = Setting | Item | RequiredEntry | StatusLine | NotedEntry
 
 
 class Target(NamedTuple):

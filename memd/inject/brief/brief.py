@@ -34,7 +34,7 @@ from memd.inject.brief.lines import (
     rule_line,
     superseded_lines,
 )
-from memd.inject.brief.outdated import current_rows
+from memd.inject.brief.outdated_rules import current_rows
 from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
 from memd.inject.format import PackedMessages, PromptPart, pack
 from memd.inject.isolation import Failed, describe_failures, isolate

@@ -3,7 +3,7 @@
 Some correct what was said ("no longer", "correction:"), others tell of an event that changes
 something ("moved", "sold", "now") and are said of much else. Whether a text ends what another one
 says shows only where both are about the same thing: ``newer_first.py`` compares memories,
-``inject/brief/outdated.py`` rules.
+``inject/brief/outdated_rules.py`` rules.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from memd.domain.sleep.consolidation import (
 from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.agent.calls import command, edited_path
 from memd.sleep.distil.agent.deferrals import OpenPoint
+from memd.sleep.distil.agent.open_points import find_unfinished
 from memd.sleep.distil.agent.outcomes import (
     OUTCOME_CHARS_MAX,
     is_worth_it,
@@ -27,7 +28,6 @@ from memd.sleep.distil.agent.outcomes import (
     trust_in_conclusion,
 )
 from memd.sleep.distil.agent.small_talk import without_small_talk
-from memd.sleep.distil.agent.unfinished import find_unfinished
 from memd.sleep.distil.agent.work import (
     addresses,
     changed_files,

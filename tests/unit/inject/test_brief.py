@@ -11,7 +11,7 @@ from memd.inject.brief.lines import (
     drop_repeats,
     newest_first,
 )
-from memd.inject.brief.outdated import current_rows
+from memd.inject.brief.outdated_rules import current_rows
 from memd.inject.brief.rows import (
     OPEN_POINTS_MAX,
     OUTCOME_SESSIONS,

@@ -100,7 +100,7 @@ def _sections(text: str, is_heading: Callable[[str], bool]) -> list[TitleList]:
         if fenced or not line:
             continue
         if CHECKBOX.match(line):
-            heading = ""  # a task list: its boxes are read by ``unfinished``
+            heading = ""  # a task list: its boxes are read by ``open_points``
             continue
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)

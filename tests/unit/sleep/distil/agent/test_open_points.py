@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memd.sleep.distil.agent.unfinished import find_unfinished
+from memd.sleep.distil.agent.open_points import find_unfinished
 from memd.sleep.distil.exchanges import AgentText, Exchange, ToolRun
 
 LIST = """## What is left
