@@ -15,9 +15,8 @@ from memd.base.errors import InvalidError
 from memd.base.project import project_of, working_tree
 from memd.cli import console, options
 from memd.cli.commands import similar
-from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_pages
-from memd.cli.options import without_none
 from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items
+from memd.cli.options import without_none
 from memd.cli.tables import print_items, word_column
 
 LISTED_MAX = 5

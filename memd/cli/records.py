@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
-from memd.cli import options, console
+from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import report_next, table, text_column, word_column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import NotFoundError
-from memd.cli import options, console
+from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import id_column, print_items, table, text_column, time_column, word_column
 from memd.cli.times import parse_time

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import console, options
-from memd.cli.connection import call, daemon, iter_pages
-from memd.cli.org.org import Kind, Since, Until, category_of
 from memd.cli.connection import call, daemon, iter_items
+from memd.cli.org.org import Kind, Since, Until, category_of
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 

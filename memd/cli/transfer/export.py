@@ -19,10 +19,9 @@ from memd.base.errors import CallerError, InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.base.paths import require_folder_of
 from memd.cli import console, options
-from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_pages
+from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
 from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
-from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
 
 if TYPE_CHECKING:
     from memd.client import Client

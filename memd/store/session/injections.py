@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memd.base.limits import SESSION_INJECTIONS_MAX, SESSION_TOLD_MAX
 from memd.store.access import names
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 
 
@@ -111,7 +111,7 @@ def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
             "preferences": SESSION_TOLD_MAX // 4,
         },
     )
-    return [str(text) for (text,) in intact.skip_undecodable(conn, rows, "memory")]
+    return [str(text) for (text,) in integrity.skip_undecodable(conn, rows, "memory")]
 
 
 def record(
@@ -213,7 +213,7 @@ def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
         """,
         {"ids": json.dumps(ids)},
     )
-    texts = intact.skip_undecodable(conn, rows, "memory")
+    texts = integrity.skip_undecodable(conn, rows, "memory")
     return {str(memory_id): str(content) for memory_id, content in texts}
 
 

@@ -79,7 +79,7 @@ def list_last(
 
 def _message(conn: Reading, row: tuple[Any, ...]) -> MessageRow:
     key, ordinal, role, said_at_us, kept_at_us, packed, sha256 = row
-    text = intact.read_source(conn, key, packed, sha256)
+    text = integrity.read_source(conn, key, packed, sha256)
     return MessageRow(key, ordinal, role, said_at_us, kept_at_us, text)
 
 

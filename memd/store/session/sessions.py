@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, versions
 from memd.store.session import injections
@@ -98,7 +98,7 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
         """,
         {"session_key": session_key, "limit": limit},
     )
-    return intact.list_rows(conn, SessionMemoryRow, rows, intact.memories)[::-1]
+    return integrity.list_rows(conn, SessionMemoryRow, rows, integrity.memories)[::-1]
 
 
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.domain.sleep.consolidation import EVERYWHERE_TAG
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 
@@ -172,7 +172,7 @@ def list_decided(
             "most": most,
         },
     )
-    return intact.list_rows(conn, DecidedRow, rows, intact.memories)
+    return integrity.list_rows(conn, DecidedRow, rows, integrity.memories)
 
 
 def find_stored_elsewhere(
@@ -251,8 +251,8 @@ def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
 
 def _intact(conn: Reading, rows: Iterator[Any]) -> list[Sequence[Any]]:
     """Return rows of ``_COLUMNS`` without those of damaged memories."""
-    decoded: list[Any] = list(intact.skip_undecodable(conn, rows, "memory"))
-    keys = frozenset(intact.memories(conn, [row[1] for row in decoded if row[1] is not None]))
+    decoded: list[Any] = list(integrity.skip_undecodable(conn, rows, "memory"))
+    keys = frozenset(integrity.memories(conn, [row[1] for row in decoded if row[1] is not None]))
     return [row for row in decoded if row[1] is None or row[1] in keys]
 
 

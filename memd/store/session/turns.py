@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 
 
@@ -73,7 +73,7 @@ def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
             place,
             role,
             at_us,
-            None if key is None else intact.read_source(conn, key, packed, sha256),
+            None if key is None else integrity.read_source(conn, key, packed, sha256),
         )
         for place, role, at_us, key, packed, sha256 in rows
     ]
@@ -142,6 +142,6 @@ def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tu
         """,
         {"session_key": session_key, "limit": limit},
     )
-    turns: list[Any] = list(intact.skip_undecodable(conn, rows, "memory"))
-    keys = frozenset(intact.memories(conn, [key for key, _ in turns]))
+    turns: list[Any] = list(integrity.skip_undecodable(conn, rows, "memory"))
+    keys = frozenset(integrity.memories(conn, [key for key, _ in turns]))
     return [(key, content) for key, content in turns if key in keys]

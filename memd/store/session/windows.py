@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memd.store.check import intact
+from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 
 Key = tuple[str, str, str]
@@ -77,7 +77,7 @@ def list_windows(
         """,
         {"agent_id": agent_id, "since_us": since_us, "limit": limit},
     )
-    return [_window(row) for row in intact.skip_undecodable(conn, rows, "window")]
+    return [_window(row) for row in integrity.skip_undecodable(conn, rows, "window")]
 
 
 def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
@@ -95,7 +95,7 @@ def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
         """,
         {"before_us": before_us, "limit": limit},
     )
-    return [_window(row) for row in intact.skip_undecodable(conn, rows, "window")]
+    return [_window(row) for row in integrity.skip_undecodable(conn, rows, "window")]
 
 
 def put(conn: Writing, agent_key: int, new: WindowRow) -> None:

@@ -35,7 +35,11 @@ def vectors_of(near: float, keys: Sequence[int]) -> dict[int, bytes]:
 
 
 def texts_of(
-    items: list[RankedCandidate], query: str = STAGING, near: float = NEAR, *, english_alone: bool = False
+    items: list[RankedCandidate],
+    query: str = STAGING,
+    near: float = NEAR,
+    *,
+    english_alone: bool = False,
 ) -> list[str]:
     """Return the order in which *items* are told, each as *near* to each other one."""
     kin = find_kin(items, partial(vectors_of, near), english_alone=english_alone)
