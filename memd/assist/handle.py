@@ -143,13 +143,12 @@ class _Context:
     def _add(self, answer: dict[str, object]) -> None:
         """Add the messages of *answer*, without standing texts that the session has already.
 
-        The first ``standing`` messages are the standing ones. Their lines are compared in sorted
-        order, because briefs and prompts may list them in different orders.
+        The first ``standing`` messages are the standing ones. They are the same in briefs and
+        prompts with the same policies and preferences.
         """
         messages, standing = _messages(answer), answer.get("standing")
         if isinstance(standing, int) and standing:
-            lines = sorted(line for text in messages[:standing] for line in text.split("\n"))
-            text, mark = "\n".join(lines), _standing_mark(self._event)
+            text, mark = "\n".join(messages[:standing]), _standing_mark(self._event)
             if text == self._standing or self._marks.holds(mark, text, hook_marks.KEPT_S):
                 messages = messages[standing:]
             else:

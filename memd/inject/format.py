@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.domain.enums import InjectionPoint
 from memd.domain.inject import ChatMessage, MessageRole, TokenEstimator
-from memd.domain.memory import MemoryEntry
+from memd.domain.memory import MemoryEntry, Preference
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark as mark_of
-from memd.domain.trust import mark_of_shared
+from memd.domain.trust import mark_of_preference, mark_of_shared
 from memd.domain.values import folder_name
-from memd.view.labels import body
+from memd.extract.passing import passing_kind
+from memd.text.words import sentences
+from memd.view.labels import body, name_value
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_stored
 
 if TYPE_CHECKING:
@@ -57,6 +60,57 @@ class PackedMessages(NamedTuple):
     messages: tuple[ChatMessage, ...]
     included: tuple[tuple[int, ...], ...]
     tokens: int = 0
+
+
+class PreferenceLine(NamedTuple):
+    """A preference in a prompt; *mark* is "" if the owner stated or confirmed it.
+
+    A preference that was set by name has a *name*; one that was stated in a conversation has none.
+    """
+
+    text: str
+    mark: str = ""
+    name: str | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def line(self) -> str:
+        """The text for the prompt, with its name if it is short.
+
+        A statement from a conversation loses requests before it, and gets its day if it is known.
+
+        >>> PreferenceLine("Vim", name="editor").line
+        'editor: Vim'
+        >>> PreferenceLine("How far? I prefer trains.", updated_at=datetime(2026, 3, 1)).line
+        'I prefer trains. (2026-03-01)'
+        """
+        if self.name is None and self.updated_at is not None:
+            return f"{_from_first_statement(self.text)} ({self.updated_at:%Y-%m-%d})"
+        return name_value(self.text, self.name)
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """The sort key by which lines are shown newest first, whatever the question is."""
+        return -self.updated_at.timestamp() if self.updated_at else 0.0, self.text
+
+
+def _from_first_statement(text: str) -> str:
+    """Return *text* from its first statement on; all of it if no sentence is a statement."""
+    parts = sentences(text)
+    if len(parts) == 1:
+        return text
+    first = next((part for part in parts if passing_kind(part) is None), text)
+    return text[max(0, text.find(first)) :]
+
+
+def to_preference_line(preference: Preference) -> PreferenceLine:
+    """Return a preference as it is shown in a prompt."""
+    return PreferenceLine(
+        preference.value,
+        mark_of_preference(preference.origin, confirmed=preference.confirmed),
+        preference.name if preference.memory_id is None else None,
+        preference.updated_at,
+    )
 
 
 def format_memory_context_with_directive(

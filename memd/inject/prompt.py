@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import NamedTuple
 
 from memd.base import log
 from memd.domain.enums import InjectionPoint
@@ -22,13 +20,11 @@ from memd.domain.inject import (
     PreparedPrompt,
     TokenEstimator,
 )
-from memd.domain.memory import Preference
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.domain.trust import mark_of_preference
-from memd.extract.passing import passing_kind
 from memd.inject.format import (
     FormattedMemories,
     PackedMessages,
+    PreferenceLine,
     PromptPart,
     directive,
     fence,
@@ -41,8 +37,6 @@ from memd.inject.format import (
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.inject.pipeline import exclude, trim_digests
-from memd.text.words import sentences
-from memd.view.labels import name_value
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -68,43 +62,6 @@ class PromptContent:
         """All texts, without fences."""
         items = (*self.knowledge.facts, *self.knowledge.lessons, *self.knowledge.patterns)
         return [*(item.text for item in items), *(memory.entry.content for memory in self.memories)]
-
-
-class PreferenceLine(NamedTuple):
-    """A preference in a prompt; *mark* is "" if the owner stated or confirmed it.
-
-    A preference that was set by name has a *name*. One that was stated in a conversation has
-    *said_at*, the time of the statement.
-    """
-
-    text: str
-    mark: str = ""
-    name: str | None = None
-    said_at: datetime | None = None
-
-    @property
-    def line(self) -> str:
-        """The text for the prompt, with its name if it is short.
-
-        A statement from a conversation loses requests before it, and gets its day.
-
-        >>> PreferenceLine("Vim", name="editor").line
-        'editor: Vim'
-        >>> PreferenceLine("How far? I prefer trains.", said_at=datetime(2026, 3, 1)).line
-        'I prefer trains. (2026-03-01)'
-        """
-        if self.said_at is not None:
-            return f"{_from_first_statement(self.text)} ({self.said_at:%Y-%m-%d})"
-        return name_value(self.text, self.name)
-
-
-def _from_first_statement(text: str) -> str:
-    """Return *text* from its first statement on; all of it if no sentence is a statement."""
-    parts = sentences(text)
-    if len(parts) == 1:
-        return text
-    first = next((part for part in parts if passing_kind(part) is None), text)
-    return text[max(0, text.find(first)) :]
 
 
 @dataclass(slots=True)
@@ -184,9 +141,23 @@ class Prompt:
     def add_preferences(self, preferences: Sequence[PreferenceLine]) -> list[int]:
         """Add the preferences that fit into half of the budget; return their indexes.
 
-        Preferences that the owner neither stated nor confirmed come last, in fences.
+        They are tried in the order given and shown in that of ``PreferenceLine.order``, so that
+        prompts with the same preferences begin with the same messages.
         """
         self.preferences = preferences
+        trial = replace(self, messages=[])
+        indexes = trial._add_preference_lines(preferences)  # noqa: SLF001  # of this class
+        indexes.sort(key=lambda place: preferences[place].order)
+        self._add_preference_lines([preferences[place] for place in indexes])
+        self.standing = len(self.messages)
+        self._leave_out(preferences=len(preferences) - len(indexes))
+        return indexes
+
+    def _add_preference_lines(self, preferences: Sequence[PreferenceLine]) -> list[int]:
+        """Add the preferences that fit, in the order given; return their indexes.
+
+        Preferences that the owner neither stated nor confirmed come last, in fences.
+        """
         tokens = min(self.tokens_left, self.budget // PREFERENCES_DIVISOR)
         plain = [place for place, preference in enumerate(preferences) if not preference.mark]
         marked = [place for place, preference in enumerate(preferences) if preference.mark]
@@ -203,11 +174,7 @@ class Prompt:
         self.messages.extend(packed.messages)
         self.used += packed.tokens
         self.has_directive = self.has_directive or bool(packed.messages)
-        self.standing = len(self.messages)
-        indexes = [plain[place] for place in included]
-        indexes += [marked[place] for place in packed.included[0]]
-        self._leave_out(preferences=len(preferences) - len(indexes))
-        return indexes
+        return [plain[place] for place in included] + [marked[at] for at in packed.included[0]]
 
     def add_content(self, content: PromptContent) -> None:
         """Add facts, lessons and patterns, each up to its share, then memories in what is left."""
@@ -367,17 +334,6 @@ class Prompt:
 
     def _leave_out(self, **counts: int) -> None:
         self.left_out = self.left_out.model_copy(update=counts)
-
-
-def to_preference_line(preference: Preference) -> PreferenceLine:
-    """Return a preference as it is shown in a prompt."""
-    is_statement = preference.memory_id is not None
-    return PreferenceLine(
-        preference.value,
-        mark_of_preference(preference.origin, confirmed=preference.confirmed),
-        None if is_statement else preference.name,
-        preference.updated_at if is_statement else None,
-    )
 
 
 def _to_injected_texts(

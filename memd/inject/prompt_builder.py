@@ -24,7 +24,13 @@ from memd.domain.trust import mark_of_preference
 from memd.extract.passing import passing_kind
 from memd.guard.redaction import redact
 from memd.inject.context import ContextInjectionStrategy
-from memd.inject.format import directive, format_memories
+from memd.inject.format import (
+    PreferenceLine,
+    directive,
+    format_memories,
+    to_preference_line,
+)
+from memd.inject.session_windows import PromptWindow
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import KnowledgeCandidates, RelevantKnowledge
 from memd.inject.own_memories import (
@@ -43,8 +49,7 @@ from memd.inject.pipeline import (
     with_relevance,
     without_threshold,
 )
-from memd.inject.prompt import PreferenceLine, Prompt, PromptContent, to_preference_line
-from memd.inject.session_windows import PromptWindow
+from memd.inject.prompt import Prompt, PromptContent
 from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.editing_tools import instruction
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
@@ -330,14 +335,8 @@ async def _run_after(event: asyncio.Event, work: Callable[[], Awaitable[T]]) -> 
 
 
 def _preference_line(chunk: MemoryChunk) -> PreferenceLine:
-    confirmed = chunk.trust is Trust.OWNER
-    name = chunk.set_by_name
-    return PreferenceLine(
-        chunk.content,
-        mark_of_preference(chunk.origin, confirmed=confirmed),
-        name,
-        chunk.updated_at if name is None else None,
-    )
+    mark = mark_of_preference(chunk.origin, confirmed=chunk.trust is Trust.OWNER)
+    return PreferenceLine(chunk.content, mark, chunk.set_by_name, chunk.updated_at)
 
 
 def _append_text(message: ChatMessage, text: str) -> ChatMessage:

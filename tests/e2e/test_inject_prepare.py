@@ -103,3 +103,19 @@ def test_what_the_user_prefers_comes_first_and_once(desk: Desk) -> None:
 
     assert prompt["messages"][0]["content"].startswith("What the user prefers:\n- ")
     assert text_of(prompt).count("I prefer tabs over spaces in Go code.") == 1
+
+
+def test_each_question_and_the_brief_get_the_preferences_in_the_same_order(desk: Desk) -> None:
+    """An assistant drops messages that its conversation has already, comparing them whole."""
+    for text in (
+        "I prefer tabs over spaces in Go code.",
+        "I hate coriander.",
+        "I always run ruff.",
+    ):
+        desk.ingest(text)
+    desk.settle()
+
+    questions = ("How is the Go code indented?", "What is wrong with coriander?", "ruff?")
+    messages = [desk.prompt(question)["messages"][0] for question in questions]
+
+    assert messages == [desk.call("inject.brief")["messages"][0]] * len(questions)

@@ -33,6 +33,7 @@ from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject.brief import lines
 from memd.inject.brief.lines import BriefLine
 from memd.inject.format import (
+    PreferenceLine,
     directive,
     fence,
     inner_line,
@@ -41,7 +42,7 @@ from memd.inject.format import (
     preference_line,
 )
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
-from memd.inject.prompt import PreferenceLine, Prompt
+from memd.inject.prompt import Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
 from memd.inject.tools import extra_tools, file_text, files, tool_based
 from memd.inject.tools.arguments import list_line, render_entries, search_line

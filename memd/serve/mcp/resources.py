@@ -8,7 +8,8 @@ from typing import Any, Final
 from memd.base.errors import InvalidError, MemdError
 from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
 from memd.guard.redaction import redact
-from memd.inject.prompt import Prompt, to_preference_line
+from memd.inject.format import to_preference_line
+from memd.inject.prompt import Prompt
 from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import Ask, McpCall, run
 from memd.text.tokens import DefaultTokenEstimator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -15,6 +16,7 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.inject.format import (
     PROJECT_NAME_CHARS,
+    PreferenceLine,
     directive,
     fence,
     format_memories,
@@ -22,7 +24,7 @@ from memd.inject.format import (
 )
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.inject.pipeline import trim_digests
-from memd.inject.prompt import FACTS_SHARE, PreferenceLine, Prompt, PromptContent
+from memd.inject.prompt import FACTS_SHARE, Prompt, PromptContent
 from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATOR = DefaultTokenEstimator()
@@ -86,6 +88,48 @@ def test_a_memory_of_another_project_tells_whose_it_is() -> None:
         " | of memory-entry-policy-obey",
         f" | of {'n' * PROJECT_NAME_CHARS}",
     ]
+
+
+ALE, TEA, GIN, RUM = (
+    PreferenceLine(text, mark, updated_at=datetime(2026, 3, day, tzinfo=UTC))
+    for text, day, mark in [
+        ("I like ale", 2, ""),
+        ("I like tea", 9, ""),
+        ("I like gin", 5, "[tool] "),
+        ("I like rum", 7, "[tool] "),
+    ]
+)
+
+
+@pytest.mark.parametrize("given", [(ALE, TEA, GIN, RUM), (RUM, GIN, TEA, ALE)])
+def test_preferences_are_shown_newest_first_in_whatever_order_they_are_given(
+    given: Sequence[PreferenceLine],
+) -> None:
+    """Each question gives them in another order: the relevant ones first."""
+    prompt = Prompt(1_000, ESTIMATOR)
+
+    prompt.add_preferences(given)
+
+    assert re.findall(r"I like \w+ \(.{10}\)", prompt_text(prompt)) == [
+        "I like tea (2026-03-09)",
+        "I like ale (2026-03-02)",
+        "I like rum (2026-03-07)",
+        "I like gin (2026-03-05)",
+    ]
+
+
+def test_the_preferences_that_fit_are_the_first_ones_given() -> None:
+    given = [ALE, *(line._replace(text=f"{line.text} {'very ' * 9}much") for line in [TEA] * 9)]
+    prompt = Prompt(200, ESTIMATOR)
+
+    indexes = prompt.add_preferences([*given, TEA])
+
+    assert {0, 1} <= {*indexes} < {*range(len(given) + 1)}
+    assert prompt_text(prompt).endswith("I like ale (2026-03-02)")  # the oldest
+
+
+def prompt_text(prompt: Prompt) -> str:
+    return "\n".join(message.content for message in prompt.messages)
 
 
 def check_the_least(
