@@ -15,7 +15,7 @@ from itertools import islice
 
 from memd.text.directives import begins_directive
 from memd.text.quotation import is_played, is_reported_speech, without_dictation
-from memd.text.words import sentences
+from memd.text.words import content_stems, sentences
 
 SIGNAL = re.compile(
     r"\b(?:I\s+(?:(?:now|still|really|actually|generally|usually)\s+)?(?:prefer|always|hate)"
@@ -137,6 +137,12 @@ POINTING = re.compile(
     r"\b(?:the|this|that|these|those|it|its|them|all|here|there|his|her|their|he|she|they|ones?|parts?"
     r"|things?|bit|times?|memory|moments?|way|ever|of|about|so|far|and|or)\b"
 )
+_REFERS = re.compile(
+    r"\b(?:that|this|those|these|it|them|they|ones?|both|either|neither|same|first|second|former"
+    r"|latter|others?|too|so)\b",
+    re.IGNORECASE,
+)
+_STEMS_MIN = 3  # "I prefer short answers"; "I prefer rolling" needs its question
 # Replacements that turn an assistant's sentence about the user into the first person: "the user's
 # favourite" becomes "my favourite", "the user prefers" becomes "I prefer".
 _TO_FIRST_PERSON = (
@@ -169,6 +175,21 @@ def is_preference(text: str) -> bool:
     if not SIGNAL.search(text):
         return False
     return any(True for _ in _statements(text))
+
+
+def is_self_contained(text: str) -> bool:
+    """Return whether *text* is one sentence with a preference that needs no question before it.
+
+    >>> is_self_contained("I hate coriander"), is_self_contained("no, I prefer tea over coffee")
+    (True, True)
+    >>> is_self_contained("I prefer rolling"), is_self_contained("I hate that color")
+    (False, False)
+    """
+    statements = _statements(text) if len(sentences(text)) == 1 else []
+    if len(statements) != 1 or _REFERS.search(text):
+        return False
+    is_hate = re.search(r"\bhate\b", text, re.IGNORECASE) is not None
+    return is_hate or _topic_name(text) is not None or len(content_stems(text)) >= _STEMS_MIN
 
 
 def is_preference_of_user(text: str) -> bool:

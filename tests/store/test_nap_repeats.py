@@ -138,6 +138,23 @@ async def test_a_session_that_was_streamed_is_told_once_by_its_nap(
     assert await bed.is_sound()
 
 
+async def test_a_preference_that_answers_a_question_is_one_memory_of_the_user(
+    bed: Bed, tmp_path: Path
+) -> None:
+    asked, answer = "What bothers you most about our code?", "I hate trailing whitespace"
+    messages = [{"role": "assistant", "content": asked}, {"role": "user", "content": answer}]
+    await tell(bed, asked)
+    await tell(bed, answer, Origin.PERSON)
+    nap = Naps(bed.house, Settings(), tmp_path).nap
+
+    await nap.nap(ADA, NapRequest(messages, session_id="talk", reason=Reason.ENDED.value))
+
+    rows, _ = await bed.house.recall.list(ADA, EVERYTHING, None, 100)
+    [entry] = [row for row in rows if answer in row.content and not is_digest(row.content)]
+    assert (entry.content, entry.origin) == (answer, Origin.PERSON)
+    assert NapKind.PREFERENCE in entry.metadata.tags
+
+
 async def test_a_session_that_was_streamed_has_one_digest_which_goes_with_its_turns(
     bed: Bed, tmp_path: Path
 ) -> None:

@@ -58,8 +58,9 @@ from memd.sleep.distil.passages import (
 )
 from memd.sleep.distil.picks import find_pick
 from memd.sleep.distil.sentence_worth import SentenceWorth, answers_nothing
-from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
+from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
+from memd.text.preference import is_self_contained
 from memd.text.words import sentences
 
 CHARS_MAX = 900
@@ -259,7 +260,8 @@ def _passage_memories(
 
     The conclusion *ended* is part of the last memory, or one by itself if it is of other work.
     """
-    if len(passages) != 1 or len(passages[0].text) > _ALONE_CHARS:
+    text = passages[0].text if passages else ""
+    if len(passages) != 1 or len(text) > _ALONE_CHARS or is_self_contained(text):
         context = None
     mine = "\n".join(turn.words.paragraphs)
     is_related = context or turn.words.command or is_outcome_of(turn.exchange.user, mine, ended)

@@ -97,6 +97,24 @@ def test_a_pick_is_remembered_as_what_was_picked() -> None:
     assert text == "The user picks: (2) The lock is taken twice in `open`."
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_alone"),
+    [
+        ("I hate trailing whitespace", True),
+        ("my favourite editor is Helix", True),
+        ("I prefer rolling", False),
+        ("I always do", False),
+        ("I prefer the second of those", False),
+    ],
+)
+def test_a_preference_is_kept_with_the_question_only_if_it_needs_it(
+    answer: str, *, is_alone: bool
+) -> None:
+    memories = without_digest([user("hi"), agent("What do you prefer?"), user(answer)])
+    alone = (answer, Origin.PERSON)
+    assert ([(memory.text, memory.origin) for memory in memories] == [alone]) is is_alone
+
+
 def test_an_answer_to_a_question_is_remembered_with_it() -> None:
     asked = "The export can stream, or it can write a file first. Which do you prefer?"
     [text] = memories_of(user("design the export"), agent(asked), user("streaming is good"))
