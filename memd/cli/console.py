@@ -32,8 +32,6 @@ _ID_CHARS = 36
 """Length of a whole id, a UUID."""
 _ID_BEGINS = re.compile(r"[0-9a-f]{3,8}(?:-[0-9a-f-]{0,27})?")
 """The beginning of an id, such as ``0199f3a1-5c``."""
-_SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
-"""The placeholder of a secret, such as ``[secret:api-key#1]``."""
 _BREAKS = frozenset("\x85\u2028\u2029")
 """Line breaks that JSON need not escape, but some programs split lines at."""
 
@@ -298,7 +296,9 @@ def id_hint(memory_id: str) -> str | None:
 
 def report_secrets(text: str, stored: str) -> None:
     """Report to stderr the secrets in *text* that were replaced by placeholders in *stored*."""
-    marks = [mark for mark in dict.fromkeys(_SECRET.findall(stored)) if mark not in text]
+    from memd.view.view import SECRET
+
+    marks = [mark for mark in dict.fromkeys(SECRET.findall(stored)) if mark not in text]
     if marks:
         verb = "was" if len(marks) == 1 else "were"
         note(f"{count(len(marks), 'secret')} {verb} replaced by {', '.join(marks)}")

@@ -35,6 +35,8 @@ from memd.view.fold import (
 
 MEMORY_TAG = "memory"
 ENTRY_TAG = "memory-entry"
+SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
+"""The placeholder of a secret, such as ``[secret:api-key#1]``."""
 
 _TAG = re.compile(r"[a-z][a-z0-9-]{0,31}")
 

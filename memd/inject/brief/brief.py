@@ -33,6 +33,7 @@ from memd.inject.brief.lines import (
     render_line,
     rule_line,
     superseded_lines,
+    tells_only_secret,
 )
 from memd.inject.brief.outdated_rules import current_rows
 from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
@@ -143,7 +144,7 @@ class _BriefBuilder:
         indexes = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[index].value for index in indexes}
         rows, elsewhere = (
-            [row for row in group if row.content not in shown_values]
+            [row for row in group if row.content not in shown_values and not tells_only_secret(row)]
             for group in (material.rows, material.elsewhere)
         )
         recent = facts_since(facts, material.since_us)

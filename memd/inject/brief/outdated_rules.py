@@ -1,4 +1,4 @@
-"""Drop parts of rules that the user changed later, and past appointments. Pure.
+"""Drop parts of rules that the user changed later, and past or moved appointments. Pure.
 
 A rule like "british spelling, and APA citations. limit is 20,000 words" has three parts, which may
 be changed one by one, months apart. So each part is compared with later sentences of the user:
@@ -15,13 +15,20 @@ from typing import NamedTuple
 
 from memd.base.clock import from_us
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import user_part
+from memd.domain.sleep.consolidation import DIGEST_JOINT, DIGEST_TAG, user_part
 from memd.extract.calendar_periods import CalendarDate
-from memd.extract.times import find_periods
-from memd.recall.ranking.change_phrases import announces_change, changes_number, holds_now
+from memd.extract.times import Period, find_periods
+from memd.inject.brief.lines import REQUEST_LABELS
+from memd.recall.ranking.change_phrases import (
+    CHANGE_STEMS,
+    announces_change,
+    changes_number,
+    holds_now,
+)
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
+from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
 _USERS_KINDS = frozenset({"decision", "correction", "preference", "constraint", "environment"})
@@ -54,6 +61,21 @@ _RECURS = re.compile(
 )
 
 
+# "comes only on the 8th", in German without a word for a change.
+_LATER = re.compile(r"\berst (?:am|um|im|ab)\b", re.IGNORECASE)
+_FUNCTION_STEMS = content_stems(" ".join(FUNCTION_WORDS))  # of all languages
+_MOVED_STEMS, _MOVED_SHARE = 2, 0.7
+"""A sentence moves an appointment if both share 2 stems, and 70 % of those of the sentence."""
+
+
+class DayChange(NamedTuple):
+    """A sentence of the user that names another *day* for something, its time and its stems."""
+
+    day: date
+    at_us: int
+    stems: frozenset[str]
+
+
 class RuleChange(NamedTuple):
     """A sentence of the user that may change an earlier rule, its time, and the wish it ends."""
 
@@ -63,16 +85,18 @@ class RuleChange(NamedTuple):
 
 
 def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
-    """Return *rows* without past appointments, and without parts of rules that were changed.
+    """Return *rows* without past or moved appointments, and without changed parts of rules.
 
     Only rules in the user's own words are changed, and none that is about harm.
     """
-    changes = list_changes(rows)
+    changes, moves = list_changes(rows), list_moves(rows)
     current: list[BriefRow] = []
     for row in rows:
         content = row.content
         if row.kind in RULE_KINDS and user_part(content) == content and not HARMS.search(content):
             content = drop_changed(content, row.at_us, changes)
+        if moves and row.kind != DIGEST_TAG and row.origin == Origin.PERSON:
+            content = drop_moved(content, row.at_us, moves)
         if content and not is_over(row, now_us):
             current.append(row._replace(content=content))
     return current
@@ -88,6 +112,59 @@ def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
         if len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
         if announces_change(sentence)
     ]
+
+
+def list_moves(rows: Iterable[BriefRow]) -> list[DayChange]:
+    """Return the sentences of the user, also in digests, that move something to another day."""
+    moves: list[DayChange] = []
+    for row in rows:
+        for sentence in sentences(_users_words(row) if row.kind != DIGEST_TAG else _requests(row)):
+            if announces_change(sentence) or _LATER.search(sentence):
+                move = _named_day(sentence, row.at_us)
+                moves += [move] if move is not None else []
+    return moves
+
+
+def drop_moved(text: str, at_us: int, moves: Sequence[DayChange]) -> str:
+    """Return *text*, stated at *at_us*, without the sentences that later *moves* outdate."""
+    parts = sentences(text)
+    kept = [part for part in parts if not _is_moved(_named_day(part, at_us), moves)]
+    return text if kept == parts else " ".join(kept)
+
+
+def _is_moved(earlier: DayChange | None, moves: Sequence[DayChange]) -> bool:
+    if earlier is None:
+        return False
+    return any(
+        move.at_us > earlier.at_us
+        and move.day != earlier.day
+        and len(move.stems & earlier.stems) >= max(_MOVED_STEMS, _MOVED_SHARE * len(move.stems))
+        for move in moves
+    )
+
+
+def _named_day(sentence: str, at_us: int) -> DayChange | None:
+    """Return the only day that *sentence* names, None without one or with several."""
+    periods = find_periods(sentence, at_us) if len(sentence) <= _CHARS_MAX else ()
+    dates = [named for period in periods for named in period.dates]
+    day = _next_day(dates[0], from_us(at_us).date()) if len(dates) == 1 else None
+    if day is None:
+        return None
+    rest = "".join(letter for at, letter in enumerate(sentence) if not _is_in(at, periods))
+    return DayChange(day, at_us, content_stems(rest) - CHANGE_STEMS - _FUNCTION_STEMS)
+
+
+def _is_in(place: int, periods: Sequence[Period]) -> bool:
+    return any(period.start <= place < period.end for period in periods)
+
+
+def _requests(digest: BriefRow) -> str:
+    """Return the user's words in a *digest* as a nap wrote it."""
+    if not digest.is_as_written:
+        return ""
+    lines = digest.content.splitlines()
+    words = (line.partition(":")[2] for line in lines if line.startswith(REQUEST_LABELS))
+    return "\n".join(words).replace(DIGEST_JOINT, "\n")
 
 
 def _users_words(row: BriefRow) -> str:

@@ -59,14 +59,14 @@ FIELDS = (
     "Went wrong",
     ENDED_FIELD,
     OPEN_FIELD,
-    "Also asked",
+    "Also said",
 )
 """The labels that an agent, or a model that reads the session, may fill."""
 _LINES = (*FIELDS[:-2], USER_OPEN_FIELD, *FIELDS[-2:])
-_OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also asked", ENDED_FIELD})
+_OF_ANY_TALK = frozenset({"Asked first", "Asked last", "Also said", ENDED_FIELD})
 # The fields that are dropped if there is no room for all, the least important first.
 _LEAST_FIRST = (
-    "Also asked",
+    "Also said",
     "Addresses",
     "Went wrong",
     "Commands that worked",
@@ -115,7 +115,7 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
         "Addresses": ", ".join(addresses(exchanges, ran)),
         "Went wrong": last_failure(ran),
         **_ending_fields(_last_outcome(worked), find_unfinished(exchanges)),
-        "Also asked": DIGEST_JOINT.join(_more_requests(between)),
+        "Also said": DIGEST_JOINT.join(_more_requests(between)),
     }
     has_more = any(text for name, text in fields.items() if name != "Asked first")
     if not has_more and _contain(memories, first):

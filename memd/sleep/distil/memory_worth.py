@@ -46,10 +46,10 @@ _PRIVATE = Phrases(
     r"|medicines?"
     r"|medication|allerg\w+|insulin|antidepressants?|epilep\w+|hiv|psychiatr\w+|psycholog\w+"
     r"|i earn|owe|tablets?|pills?|drops|blood|depress(?:ed|ion)|cancer|diabet\w+|salary|debts?"
-    r"|divorce\w*)\b"
+    r"|divorce\w*|vegetarians?|vegans?|diets?|i eat|i don'?t eat)\b"
 )
-"""Health and money: mentioned in one project, they stay there. How the user reads and writes ("I'm
-colour blind") is useful in each."""
+"""Health, food and money: mentioned in one project, they stay there. How the user reads and writes
+("I'm colour blind") is useful in each."""
 # Names that belong to one project: a macro, a file, a path, an address.
 _NAMES_HERE = Phrases(
     r"\\[a-z]{2,}|(?<![\w/])(?:~|\.{1,2})?/\w[\w./-]+|\b\w+/\w+/\w+|https?://"

@@ -1,8 +1,9 @@
 """Read the material of a brief: what a new session should know of a project's last sessions.
 
 One read, no search by vector: the memories that naps made of the latest sessions, memories stored
-since then outside of any session, and those that were superseded since. The number of sessions and
-memories that are read is limited, so a brief takes the same time in a large store.
+since then outside of any session, and those that were superseded since. Flagged memories that
+nobody released are left out. The number of sessions and memories that are read is limited, so a
+brief takes the same time in a large store.
 """
 
 from __future__ import annotations
@@ -186,6 +187,9 @@ def _list_composed(conn: Reading, params: dict[str, Any], keys: Sequence[int]) -
            AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
            AND (m.level <> 'project' OR m.project_key IS :project_key)
+           AND NOT EXISTS (SELECT 1
+                             FROM flagged AS x
+                            WHERE x.memory_key = m.memory_key AND x.released_at_us IS NULL)
         """,
         {
             **params,
@@ -257,6 +261,9 @@ def _list_elsewhere(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
                          FROM nap_slot AS t
                         WHERE t.memory_key = m.memory_key AND t.row_hash IS m.row_hash)
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+           AND NOT EXISTS (SELECT 1
+                             FROM flagged AS x
+                            WHERE x.memory_key = m.memory_key AND x.released_at_us IS NULL)
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us) DESC, m.memory_key DESC
          LIMIT :most
         """,
@@ -309,6 +316,9 @@ def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
            AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM preference AS f WHERE f.memory_key = m.memory_key)
+           AND NOT EXISTS (SELECT 1
+                             FROM flagged AS x
+                            WHERE x.memory_key = m.memory_key AND x.released_at_us IS NULL)
         """,
         {**params, "kinds": json.dumps(sorted(RULE_KINDS)), "most": BRIEF_LATEST_ITEMS_MAX},
     )
@@ -331,6 +341,9 @@ def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple
                          FROM memory_tag AS g
                         WHERE g.memory_key = m.memory_key
                           AND g.tag IN ('decision', 'correction', 'preference', 'constraint'))
+           AND NOT EXISTS (SELECT 1
+                             FROM flagged AS x
+                            WHERE x.memory_key = m.memory_key AND x.released_at_us IS NULL)
          ORDER BY r.archived_at_us DESC, m.memory_key DESC
         """,
         {"keys": keys_array(keys), "since_us": since_us},

@@ -345,6 +345,31 @@ def test_an_appointment_is_told_until_its_day_is_over(text: str, is_told: bool) 
     assert current(row(text, "environment"), day=3) == [text]
 
 
+WASHER = "The dryer leaks. The mechanic Mr Wulff comes on 4 December"
+MONTEUR = "Die Waschmaschine verliert Wasser, der Monteur Herr Wulff kommt am 4. Dezember"
+
+
+@pytest.mark.parametrize(
+    ("text", "later", "left"),
+    [
+        (WASHER, "the mechanic moved it: he comes on 8 December", ["The dryer leaks."]),
+        (WASHER, "the mechanic comes on 8 December, too", [WASHER]),
+        (WASHER, "the mechanic of the road bike now comes on 8 December", [WASHER]),
+        (WASHER, "the mechanic comes on 4 December now, at 10", [WASHER]),
+        (MONTEUR, "Der Monteur für die Waschmaschine kommt erst am 8. Dezember.", []),
+        (MONTEUR, "Der Monteur für die Waschmaschine heißt Herr Wulff, nicht erst 4", [MONTEUR]),
+    ],
+)
+def test_an_appointment_that_was_moved_since_is_not_told(
+    text: str, later: str, left: list[str]
+) -> None:
+    assert current(row(text, None), row(later, "correction", day=2), day=3) == [*left, later]
+    asked = f"Asked first: hello\nAlso said: is it true? \u00b7 {later}"
+    digest = row(asked, "digest", day=2)._replace(is_as_written=True, origin="assistant")
+    assert current(row(text, None), digest, day=3) == [*left, asked]
+    assert current(row(text, None, day=3), row(later, "correction", day=2), day=4)[0] == text
+
+
 def test_a_part_of_a_rule_that_is_a_wish_ended_since_is_not_told() -> None:
     rule = row("British spelling, use bullet points. Never use em dashes.", "preference", 1, 1)
     end = row("stop the bullet points please", "preference", 2, 2)

@@ -182,9 +182,9 @@ def test_of_the_requests_in_between_the_last_few_are_told_as_long_as_there_is_ro
     session = [_exchange(at, text, runs=[_edit("a.md")]) for at, text in enumerate(asked)]
     thanks = _exchange(8, "and thanks a lot", "You're welcome.")
     fields = _fields(digest([*session[:7], thanks, session[7]]))
-    assert fields["Also asked"] == " \u00b7 ".join(asked[3:7])
+    assert fields["Also said"] == " \u00b7 ".join(asked[3:7])
     long = [_edit(f"/srv/shop/{'pages' * 16}{name}.md") for name in range(40)]
-    assert "Also asked" not in digest([*session[:7], _exchange(7, "The end of it", runs=long)])
+    assert "Also said" not in digest([*session[:7], _exchange(7, "The end of it", runs=long)])
 
 
 def test_a_session_of_which_only_the_questions_are_known_has_none() -> None:
@@ -412,7 +412,7 @@ def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
     fields = _fields(last.text)
     assert fields["Asked first"] == lines[0][1]
     assert "Asked last" not in fields
-    assert fields["Also asked"] == lines[4][1]
+    assert fields["Also said"] == lines[4][1]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_what_only_shares_words_with_a_memory_is_told(request_text: str) -> None
     repeated = _exchange(22, "always run the tests before you say that you are done.", "Yes.")
     fields = _fields(digest([SESSION[0], repeated, asked], [rule]))
     assert fields["Asked last"] == request_text
-    assert "Also asked" not in fields
+    assert "Also said" not in fields
 
 
 def test_what_was_asked_first_is_how_the_session_began_though_a_memory_has_it() -> None:

@@ -482,6 +482,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
         "ironandallthat": (-1.6, BAR),
         "uselodash": (9.0, BAR - 1),
         "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
+        "iamnotvegetariananymore": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
         "mydoctorgavemetablets": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
     }
     users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
@@ -505,6 +506,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert holds("please never use em dashes in my letters")
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
     assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
+    assert not holds("I am not vegetarian any more.", NapKind.ENVIRONMENT)
     assert not holds("Ask before rebasing.", NapKind.ENVIRONMENT)
     wish = candidate("Ask before rebasing.", NapKind.PREFERENCE).memory
     assert not holds_everywhere(wish._replace(origin=Origin.ASSISTANT), judged)
