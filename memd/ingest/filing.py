@@ -19,6 +19,7 @@ from memd.store.file.connect import Writing
 from memd.store.memory.rows import MemoryRow
 from memd.store.search import vectors
 from memd.store.session.sessions import IDLE_US
+from memd.text.directives import has_order
 from memd.text.preference import is_of_project, names_a_file
 
 
@@ -156,13 +157,17 @@ class Filings:
 def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
     """Return the level of a chunk: PROJECT for a preference that concerns only its project.
 
-    That is one about "this repo", or one that names a file.
+    That is one about "this repo", one that names a file, or an order what to use.
     """
     is_of_one_project = (
         draft.preference is not None
         and filing.project_key is not None
         and arrival.level is MemoryLevel.PERSISTENT
-        and (is_of_project(draft.content) or names_a_file(draft.preference.value))
+        and (
+            is_of_project(draft.content)
+            or names_a_file(draft.preference.value)
+            or has_order(draft.preference.value)
+        )
     )
     return MemoryLevel.PROJECT if is_of_one_project else arrival.level
 

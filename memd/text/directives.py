@@ -1,5 +1,8 @@
 """Recognise sentences that tell an assistant how to work, or what somebody likes. Pure.
 
+Two kinds are read in full, word by word: in which language to answer, and which of two things to
+use.
+
 The patterns cover seven languages and match only the beginning of a sentence. A directive is
 addressed to somebody: "In Zukunft bitte auf Deutsch" (in future in German, please) is one, "In
 Zukunft wird die Miete teurer" (in future the rent will rise) is a fact. A doubtful sentence counts
@@ -10,7 +13,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from typing import Final
+
+from memd.text.words import sentences
 
 _ENGLISH = (
     r"(?:always|never(?! mind\b)|from now on|in (?:the )?future|going forward|(?:don't"
@@ -208,3 +214,122 @@ def begins_directive(sentence: str) -> bool:
     (True, False)
     """
     return _pattern().match(sentence) is not None
+
+
+_LANGUAGES = {
+    name: names[0]
+    for names in map(
+        str.split,
+        """
+        english englisch anglais inglés ingles inglese inglês engels
+        german deutsch allemand alemán aleman tedesco alemão duits
+        french französisch français francés frances francese francês frans
+        spanish spanisch espagnol español espanol castellano spagnolo espanhol spaans
+        italian italienisch italien italiano italiaans
+        portuguese portugiesisch portugais portugués português portoghese portugees
+        dutch niederländisch holländisch néerlandais holandés olandese holandês nederlands
+        polish polnisch polonais polaco polacco pools
+        russian russisch russe ruso russo
+        chinese chinesisch chinois chino cinese chinês chinees
+        japanese japanisch japonais japonés giapponese japonês japans
+        """.strip().splitlines(),
+    )
+    for name in names
+}
+_ANSWERING_WORDS = """
+    answer answers answering reply replies respond responses talk speak antworte antworten sprich
+    antwortest rede réponds répondez répondre réponses parle parler responde responder respuestas
+    contesta habla háblame rispondi rispondere risposte parla parlami responda respostas fale fala
+    antwoord antwoorden spreek praat
+"""
+_ALWAYS_WORDS = """
+    always forward future everything immer stets künftig zukünftig zukunft alles toujours désormais
+    dorénavant avenir siempre adelante sempre futuro altijd voortaan toekomst
+"""
+_FILLER_WORDS = """
+    please in to me us with only all from now on going the and also so my your questions would you
+    should bitte auf mir uns mit nur ab jetzt sofort heute von nun an deine alle meine fragen du
+    sollst und en à de partir maintenant moi tout uniquement seulement s il te vous plaît plait tes
+    tu a ahora por favor solo sólo todo tus d ora poi per favore tutto em agora só tudo op het
+    graag alsjeblieft vanaf nu
+"""
+_WANTING_WORDS = "prefer want like möchte will bevorzuge préfère veux prefiero quiero"
+_MYSELF = frozenset(("i", "ich", "je", "yo"))
+_IN = frozenset(("in", "auf", "en", "em"))
+_ANSWERING = frozenset(_ANSWERING_WORDS.split())
+_ALWAYS = frozenset(_ALWAYS_WORDS.split())
+_WANTING = frozenset(_WANTING_WORDS.split())
+_FILLERS = frozenset(_FILLER_WORDS.split())
+_LANGUAGE_WORDS = _LANGUAGES.keys() | _ANSWERING | _ALWAYS | _WANTING | _MYSELF | _FILLERS
+_LETTERS = re.compile(r"[^\W\d_]+")
+_FROM_NOW_ON = (
+    r"(?:from now on|always|in (?:the )?future|going forward|from here on|ab (?:jetzt|sofort)"
+    r"|von nun an|à partir de maintenant|a partir d[ei] (?:ahora|agora)|d'ora in (?:poi|avanti)"
+    r"|vanaf nu)"
+)
+_LASTS = re.compile(rf"\b{_FROM_NOW_ON}\b", re.IGNORECASE)
+_SIDE = r"[\w+#./-]+(?: [\w+#./-]+)?"
+_USES = re.compile(
+    rf"(?:(?:no|ok|and|also|so|please|{_FROM_NOW_ON}),? )*use (?P<one>{_SIDE})"
+    rf"(?:,? (?:and )?(?:not|never)|,? instead of|,? rather than) (?P<other>{_SIDE}?)"
+    rf"(?:,? (?:please|{_FROM_NOW_ON}))*[.!]*"
+)
+_ORDER_CHARS_MAX, _TEXT_CHARS_MAX = 160, 600
+"""Characters of an order, and of a text that may contain one."""
+
+
+def answer_language(sentence: str) -> str | None:
+    """Return the language in which *sentence* asks for answers; None if it says anything else.
+
+    >>> answer_language("Bitte antworte immer auf Deutsch"), answer_language("In French, please")
+    ('german', 'french')
+    >>> answer_language("Answer work questions in English"), answer_language("I speak English")
+    (None, None)
+    """
+    if len(sentence) > _ORDER_CHARS_MAX or sentence.endswith("?"):
+        return None
+    words = _LETTERS.findall(sentence.casefold())
+    languages = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
+    if len(languages) != 1 or not _LANGUAGE_WORDS.issuperset(words):
+        return None
+    if not _MYSELF.isdisjoint(words) and _WANTING.isdisjoint(words):
+        return None
+    follows = any(word in _IN and after in _LANGUAGES for word, after in pairwise(words))
+    return languages.pop() if follows or not _ANSWERING.isdisjoint(words) else None
+
+
+def used_things(sentence: str) -> tuple[str, str] | None:
+    """Return the thing to use and the one not to use, if *sentence* says only that.
+
+    >>> used_things("Use tabs, not spaces, from now on."), used_things("Use the tabs above")
+    (('tabs', 'spaces'), None)
+    """
+    if len(sentence) > _ORDER_CHARS_MAX:
+        return None
+    match = _USES.fullmatch(" ".join(sentence.lower().split()))
+    return (match["one"], match["other"]) if match else None
+
+
+def has_lasting_order(text: str) -> bool:
+    """Return whether a short *text* says which language or thing to use from now on.
+
+    >>> [has_lasting_order(f"use tabs, not spaces{end}") for end in (", from now on", " here", "")]
+    [True, False, False]
+    """
+    return len(text) <= _TEXT_CHARS_MAX and any(map(_is_lasting_order, sentences(text)))
+
+
+def has_order(text: str) -> bool:
+    """Return whether a short *text* says to use one thing and not another, as in a project.
+
+    >>> has_order("use pnpm, not npm, from now on"), has_order("I prefer pnpm over npm")
+    (True, False)
+    """
+    return len(text) <= _TEXT_CHARS_MAX and any(map(used_things, sentences(text)))
+
+
+def _is_lasting_order(sentence: str) -> bool:
+    lasts = _LASTS.search(sentence) is not None
+    if answer_language(sentence) is not None:
+        return lasts or not _ALWAYS.isdisjoint(_LETTERS.findall(sentence.casefold()))
+    return lasts and used_things(sentence) is not None

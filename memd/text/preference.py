@@ -13,7 +13,12 @@ import hashlib
 import re
 from itertools import islice
 
-from memd.text.directives import begins_directive
+from memd.text.directives import (
+    answer_language,
+    begins_directive,
+    has_lasting_order,
+    used_things,
+)
 from memd.text.quotation import is_played, is_reported_speech, without_dictation
 from memd.text.words import content_stems, sentences
 
@@ -171,10 +176,12 @@ def is_preference(text: str) -> bool:
     (True, False)
     >>> is_preference("I hate it when you add comments"), is_preference("i hate when it rains")
     (True, False)
+    >>> is_preference("use tabs, not spaces, from now on"), is_preference("use tabs here")
+    (True, False)
     """
-    if not SIGNAL.search(text):
-        return False
-    return any(True for _ in _statements(text))
+    if SIGNAL.search(text) and any(True for _ in _statements(text)):
+        return True
+    return has_lasting_order(text)
 
 
 def is_self_contained(text: str) -> bool:
@@ -253,7 +260,7 @@ def preference_name(text: str) -> str:
     """
     statements = list(_statements(text))
     name = _topic_name(statements[0]) if len(statements) == 1 else None
-    return name or _hash_name(text)
+    return _order_name(text) or name or _hash_name(text)
 
 
 def is_of_project(text: str) -> bool:
@@ -280,7 +287,7 @@ def project_preference_name(text: str, project_id: str) -> str:
     >>> project_preference_name("In this repo I prefer tea.", "/a")
     'preference_b3d7cdfca3fe'
     """
-    return _hash_name(f"{project_id}\n{text}")
+    return _hash_name(f"{project_id}\n{_order_name(text) or text}")
 
 
 def _is_directive(text: str) -> bool:
@@ -319,6 +326,16 @@ def _topic_name(sentence: str) -> str | None:
     return _favourite_name(folded) or _choice_name(folded) or _habit_name(folded)
 
 
+def _order_name(text: str) -> str | None:
+    """Return the name of a single sentence that says which language or thing to use."""
+    if len(text) > _SENTENCE_CHARS_MAX or len(sentences(text)) != 1:
+        return None
+    if answer_language(text.strip()) is not None:
+        return "answer_language"
+    things = used_things(text)
+    return _choice_between(*things) if things else None
+
+
 def _favourite_name(sentence: str) -> str | None:
     match = _FAVOURITE.search(sentence) or _IS_FAVOURITE.search(sentence)
     if not match or _CONDITION.intersection(match["value"].split()):
@@ -335,8 +352,12 @@ def _choice_name(sentence: str) -> str | None:
     match = _OVER.search(sentence)
     if not match:
         return None
-    one, other = sorted((strip_articles(match["one"]), strip_articles(match["other"])))
-    where = strip_articles(match["where"] or "")
+    return _choice_between(match["one"], match["other"], match["where"] or "")
+
+
+def _choice_between(first: str, second: str, place: str = "") -> str | None:
+    one, other = sorted((strip_articles(first), strip_articles(second)))
+    where = strip_articles(place)
     words = [*one.split(), "or", *other.split(), *(["for", *where.split()] if where else [])]
     if not one or not other or POINTING.search(f"{one} {other} {where}"):
         return None

@@ -407,6 +407,31 @@ def test_what_is_added_without_a_category_is_filed_by_what_it_says(memd: Memd, d
     ]
 
 
+def test_the_language_of_answers_is_one_preference_in_whatever_language_it_is_said(
+    memd: Memd, desk: Desk
+) -> None:
+    for text in (
+        "Answer in German",
+        "Bitte antworte immer auf Deutsch",
+        "From now on answer everything in English",
+        "Antworte auf Deutsch",
+    ):
+        memd("add", text, "--agent", desk.agent_id)
+        assert desk.preferences() == {"answer_language": text}
+    desk.ingest("Always answer in English from now on")
+    assert desk.preferences() == {"answer_language": "Always answer in English from now on"}
+
+
+def test_an_order_what_to_use_from_now_on_is_a_preference_of_its_project(desk: Desk) -> None:
+    here, tabs, spaces = {"project_id": "/home/ada/hives"}, "use tabs, not spaces", "use spaces"
+    desk.ingest(f"{tabs}, from now on", **here)
+    desk.ingest(f"{spaces}, not tabs, from now on", **here)
+    desk.ingest("use the tabs above", **here)
+    assert list(desk.preferences().values()) == [f"{spaces}, not tabs, from now on"]
+    assert desk.contents("Write a function", **here) == [f"{spaces}, not tabs, from now on"]
+    assert desk.contents("Write a function") == []
+
+
 def test_who_sets_a_preference_for_this_repo_is_told_that_all_projects_have_it(
     memd: Memd, desk: Desk
 ) -> None:

@@ -53,6 +53,16 @@ def test_other_words_and_questions_however_led_make_none(text: str) -> None:
         ("I always use dark mode", "always_use_dark_mode"),
         ("I always use the dark mode.", "always_use_dark_mode"),
         ("I prefer Node.js over Bun.", "prefer_bun_or_node_js"),
+        ("Use spaces, not tabs, from now on.", "prefer_spaces_or_tabs"),
+        ("from now on use pnpm instead of npm", "prefer_npm_or_pnpm"),
+        ("Answer in German", "answer_language"),
+        ("Bitte antworte immer auf Deutsch", "answer_language"),
+        ("From now on answer everything in English.", "answer_language"),
+        ("Réponds toujours en français, s'il te plaît", "answer_language"),
+        ("responde siempre en español", "answer_language"),
+        ("Antwoord voortaan in het Nederlands", "answer_language"),
+        ("ab jetzt bitte auf Deutsch", "answer_language"),
+        ("I always want answers in German", "answer_language"),
     ],
 )  # fmt: skip
 def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
@@ -76,6 +86,13 @@ def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
         "For Python Vim is my favourite editor",
         "I always use pytest for testing because it is short",
         "My favourite " + "x" * 400 + " is y",
+        "Answer private questions in German, work questions in English",
+        "Never answer in German",
+        "Answer in German or English",
+        "Answer in German with short sentences",
+        "I speak German",
+        "I hate German",
+        "From now on use pnpm, not npm, in the shop",
     ],
 )
 def test_without_a_plain_topic_the_name_is_the_hash_of_the_words(text: str) -> None:
