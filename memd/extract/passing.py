@@ -38,6 +38,7 @@ from memd.extract.passing_words import (
 from memd.extract.requests import (
     CJK_ORDERS,
     CJK_STANDING,
+    CONTRASTS,
     ORDERS_FOREIGN,
     ORDERS_NOW,
     STANDING,
@@ -59,6 +60,16 @@ _FRAGMENT_WORDS_MAX: Final = 3
 
 _REPORT_WORDS_MAX: Final = 8
 """The maximum words of an assistant's report without content ("Sorry, replaced by a buffer.")."""
+# The result of a check: it is true until the next change.
+_RESULT = re.compile(
+    r"\W*(?:(?:done|ok(?:ay)?|good|great|perfect)\W+)?(?:and |now )?(?:all (?:of )?)?"
+    r"(?:the )?(?:\d+ )?(?:\w+ )?"
+    r"(?:tests?|checks?|suite|build|lint(?:er)?|ci|pipeline|deploy(?:ment)?)(?: now| all)?"
+    r" (?:pass(?:es|ed)?|succeed(?:s|ed)?|fail(?:s|ed)?|runs?|ran|works?|worked"
+    r"|(?:is|are|was|were) (?:now |all )?(?:green|red|fine|ok|clean|passing|happy|done))"
+    r"(?: now| again| too)?\W*",
+    re.IGNORECASE,
+)
 _NAMES = re.compile(r"\d|[`/_:@]|\w\.\w|\w[A-Z]")
 _REPORTS = Phrases(
     r"\W*(?:(?:sorry|done|ok(?:ay)?|good|right|yes)\W+)?(?:(?:we|i)(?: have|'ve)? )?"
@@ -80,7 +91,7 @@ _SURROUNDING_CHARS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
 # A joint decision that names its object states something: "let's go with cement board".
 _CHOOSES = Phrases(
-    r"(?:let'?s|let us) (?:go with|settle on) (?!(?:option|variant|number|that|this|it"
+    r"(?:(?:let'?s|let us) )?(?:go with|settle on) (?!(?:option|variant|number|that|this|it"
     r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)"
 )
 # Input for the assistant's program: "/review 150", and markup that such programs insert.
@@ -119,11 +130,15 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
 
 
 def _says_little(text: str) -> bool:
-    """Return whether an assistant's *text* is one or two words, or a report without names.
+    """Return whether an assistant's *text* is a word or two, a result, or a report without names.
 
     >>> [_says_little(text) for text in ("Poor Fips.", "Sorry, replaced by a buffer.", "Port 80.")]
     [True, True, False]
+    >>> _says_little("All 13 tests pass."), _says_little("The tests need Redis.")
+    (True, False)
     """
+    if _RESULT.fullmatch(text):
+        return True
     words = len(_WORD.findall(text))
     if words > _REPORT_WORDS_MAX or "?" in text or _NAMES.search(text) or CJK.search(text):
         return False
@@ -153,7 +168,11 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
         kind = _classify_clauses(core, is_asked=is_asked)
         if by_assistant and kind is Passing.REQUEST:  # "Now fix the import", addressed to itself
             kind = Passing.REMARK
-    return None if kind in _MAY_BE_STANDING and STANDING.search(bare) else kind
+    return None if kind in _MAY_BE_STANDING and _is_lasting(bare) else kind
+
+
+def _is_lasting(sentence: str) -> bool:
+    return STANDING.search(sentence) is not None or CONTRASTS.search(sentence) is not None
 
 
 def _ends_with_question_mark(sentence: str) -> bool:

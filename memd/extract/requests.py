@@ -43,6 +43,31 @@ _OBJECT = (
 )
 # Verbs that are orders as a whole clause: "Commit."
 _ALONE = r"(?:commit|push|merge|rebase|deploy|build|test|run|fix|review|publish|search)\W*$"
+# Errands of daily life: "order the cake". One with a number, a later time or a restriction may be
+# a note: "buy milk on the way home".
+_ERRAND_VERBS = r"""
+    book, reserve, order, cancel, phone, ring, text, e-?mail, message, send, pay, invite, schedule,
+    water, wake, pick (?:up|\w+ up), bring(?: up)?, turn(?: (?:on|off|up|down))?,
+    switch (?:on|off), play, set, post, feed
+"""
+_NAMED = (
+    r"\s+(?-i:[A-Z])\w+(?:\s+and\s+(?-i:[A-Z])\w+)?"
+    r"(?=\W*$|\s+(?:the|a|an|my|our|this|that|about|at|on|back|again|now|today|tonight|to)\b)"
+)
+_WHEN = r"(?:\s+(?:now|today|tonight|back|again|at \w+|on \w+|please))*\W*$"
+_ERRANDS = (
+    r"(?=(?:\S++\s*+){2,8}$)(?!.*(?:\d|\b(?:only|through|via|unless|until|before|after|tomorrow"
+    r"|next (?:week|month|year)|on the way|\w+day)\b))"
+    rf"(?:(?:{any_of(_ERRAND_VERBS)})(?:{_OBJECT}|\s+(?:more|the same)\b|{_NAMED})"
+    rf"|call(?:{_NAMED}|\s+(?:the|my|our)\s+\w+{_WHEN}|\s+(?:me|him|her|them|us){_WHEN})|buy\s+\w+)"
+    r"|remind me (?:to|of|about|which|what|where|when|who|how|again)\b"
+)
+_COMMANDS = r"""
+    ls, pwd, cat, top, ps, df, du, curl, tail, head, grep, echo, env, date, true, false, make, npm,
+    npx, pnpm, yarn, bun, node, deno, python3?, pip, uv, poetry, tox, pytest, ruff, mypy, eslint,
+    tsc, cargo, go, git, docker, podman, kubectl, helm, terraform, just, gradle, mvn, bundle, rake,
+    bash, sh, ssh, systemctl, ansible-playbook
+"""
 _POLITE = (
     r"(?:(?:can|could|would|will) (?:you|u)(?! (?:like|prefer|say|rather)\b)(?: please)?"
     r"(?: just| also| quickly)?|(?:i|we)(?:'?d like| want| need| would like) you to|do you mind"
@@ -54,7 +79,8 @@ _JOINT_VERBS = (
 )
 
 ORDERS_NOW = Phrases(
-    rf"(?:{_JOINT})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE})"
+    rf"(?:{_JOINT})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE}"
+    rf"|run (?:{any_of(_COMMANDS)})(?![\w.])|{_ERRANDS})"
     rf"|{_JOINT}(?:{any_of(_JOINT_VERBS)})(?!\w)|{_POLITE}\s+\w+"
 )
 """Matches an order at the start of an English clause."""
@@ -113,6 +139,7 @@ _OBJECT_FOREIGN = (
     r"deze|alle|alles|eens)(?!\w)"
 )
 _GERMAN_VERBS = """
+    bestell, bezahl, buch, erinner, kauf, reservier,
     änder, aktivier, aktualisier, analysier, bau, benenn, benutz, beheb, committe?, deaktivier,
     dokumentier, dreh, entfern, ergänz, ersetz, erstell, fass, formatier, führ, füg, geh, guck,
     hol, implementier, installier, kopier, korrigier, kürz, leg, lass, lös, lösch, merge?, nutz,
@@ -185,7 +212,8 @@ STANDING = anywhere(
     r" don't forget,"
     r" do not forget, note that, prefer, instead of, rather than, not \w+ but, must(?:n't)?,"
     r" make sure,"
-    r" i like, i hate, until further notice, used to, too, daily, weekly, monthly,"
+    r" i like, i hate, until further notice, used to, too, hourly, daily, nightly, weekly, monthly,"
+    r" yearly, (?:mon|tues|wednes|thurs|fri|satur|sun|week)days, weekends,"
     r" (?:can|could|would|will) you(?: please)? (?:keep|stop|use|avoid|prefer|call|be|answer|reply|"
     r"respond|speak|stay|stick|refrain|not|only|limit|quit|leave)",
     r"immer, nie, niemals, nie wieder, ab jetzt, ab sofort, künftig, in zukunft, jedes mal stets,"
@@ -214,6 +242,12 @@ STANDING = anywhere(
     r" не забывай,"
     r" вместо, по умолчанию",
 )
+CONTRASTS = Phrases(
+    r"(?:,|\s(?:and|but))\s*not\s+(?:(?:to|with|by|on|in|from|at|for|under|over|as|via|into)\s+)?"
+    r"(?!(?:the|that|this|those|these|it|them|him|her|all|any|my|your|our|a|an|yet|now|today"
+    r"|tonight|just|only|again|here|there|sure|so|too|me|you|us|necessarily|urgent)\b)\w"
+)
+"""Matches a choice between two kinds of things, "not rolling"; "not the first one" is of one."""
 CJK_STANDING = re.compile(
     r"总是|總是|永远|永遠|从现在|從現在|记住|記住|不要|以后|以後|每次|每天|务必|いつも|必ず|今後|覚え|毎回|毎日|ないで|常に"
 )
