@@ -102,7 +102,8 @@ def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
 def _without_rights(identity: Identity) -> DeniedError:
     """Return the error for a client without any scope: its key is unknown or revoked."""
     if identity is NOBODY:
-        message, hint = "unknown client key", 'connect with a key of "memd client list"'
+        message = "unknown client key"
+        hint = '"memd client add NAME" makes one, and prints the path of its file'
     else:
         message = f"the key of client {identity.client} was revoked"
         hint = f'the owner makes a new one: "memd client add {identity.client}"'

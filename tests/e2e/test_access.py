@@ -99,6 +99,7 @@ def test_a_key_that_is_nobodys_has_no_rights_at_all_and_is_audited(
         with pytest.raises(DeniedError, match="unknown client key") as caught:
             client.call("memory.count")  # nor those of somebody without a key
         assert "revoke" not in str(caught.value.hint)
+        assert "memd client add NAME" in str(caught.value.hint)
     wait_until(lambda: denied(owner, "unknown")["system.hello"] == before + 2, "both are audited")
     assert denied(owner, "unknown")["memory.count"] == 1
 

@@ -361,7 +361,9 @@ def _rule(model: type[Params], detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         if len(detail["loc"]) > 1:
             return "is unknown"
-        return f"is unknown; there are {', '.join(sorted(model.model_fields)) or 'no parameters'}"
+        guesses = get_close_matches(detail["loc"][0][:64], known := sorted(model.model_fields), 1)
+        guess = f"did you mean {guesses[0]}? " if guesses else ""
+        return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"
     if detail["type"].startswith(("datetime_", "timezone_")):
         return "must be a time with its zone, such as 2026-11-20T09:30:00Z"
     if detail["type"] == "value_error":
@@ -375,8 +377,6 @@ def _rule(model: type[Params], detail: Any) -> str:
         rule = rule.replace(old, new)
     return rule
 
-
-# Pages shortened to fit into a frame.
 
 V = TypeVar("V", bound=Value)
 

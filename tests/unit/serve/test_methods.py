@@ -18,6 +18,15 @@ from memd.serve.routes.system import MetricsParams
 TOLD = "the gate code is 4711"
 
 
+def test_an_unknown_param_is_told_with_the_one_that_is_meant() -> None:
+    with pytest.raises(InvalidError) as caught:
+        validate(RecallParams, {"query": "x", "sesion_id": TOLD})
+    assert "is unknown; did you mean session_id? there are " in caught.value.message
+    with pytest.raises(InvalidError) as caught:
+        validate(RecallParams, {"query": "x", "z" * 100_000: TOLD})
+    assert "did you mean" not in caught.value.message
+
+
 def test_every_write_takes_a_key_and_nothing_else_does() -> None:
     takes = {method.name for method in methods().values() if issubclass(method.params, KeyParams)}
     assert takes == {method.name for method in methods().values() if method.writes}
