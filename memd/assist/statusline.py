@@ -20,6 +20,8 @@ SECONDS_MAX = 0.3
 CHAINED_SECONDS_MAX = 5.0
 """Timeout of the user's own status line command."""
 SOURCE = "claude-code"
+_FILLS = frozenset(("used_tokens", "used_percent"))
+"""Params of which one is enough to report how full a window is."""
 _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -97,7 +99,7 @@ def _report_and_render(raw: bytes, client: str, profile: str | None) -> str:
         marks, text = hook_marks.Marks(connection.path), quick_json.dumps(usage)
         mark = hook_marks.stamp("statusline", str(usage["session_id"]))
         if not marks.holds(mark, text):
-            if "used_tokens" in usage:
+            if not _FILLS.isdisjoint(usage):
                 connection.notify("usage.report", usage)
             marks.store(mark, text)  # now, so that a usage that was not sent is sent next time
     finally:

@@ -80,6 +80,12 @@ def test_the_line_of_before_reads_what_memd_reads(daemon: Spawned) -> None:
     assert printed == (0, "8\n", "")
 
 
+def test_a_percentage_alone_is_enough(daemon: Spawned) -> None:
+    assert command(daemon.home, ["statusline"], line("p", None)) == (0, "memd 41%\n", "")
+    wait_until(lambda: "p" in windows(daemon), "the window is known")
+    assert windows(daemon)["p"]["fill"] == pytest.approx(0.41)
+
+
 def test_without_a_daemon_or_a_first_answer_the_line_is_short(
     daemon: Spawned, tmp_path: Path
 ) -> None:
