@@ -106,6 +106,17 @@ def test_nothing_is_forgotten_without_a_yes(memd: Memd) -> None:
     assert memory_id not in memd("trash", "list").out
 
 
+def test_a_text_that_is_added_again_is_one_memory(memd: Memd) -> None:
+    for text in ("The bin is emptied on Mondays", "In this repo always rebase", "I prefer Vim"):
+        first = memd("add", text, "--project", "/home/ada/bins")
+        again = memd("add", text, "--project", "/home/ada/bins")
+        assert (again.out, again.err) == (first.out, "known already\n")
+    others = [["--project", "/home/ada/else"], ["--tag", "home"], ["--speaker", "Ann"]]
+    ids = {memd("add", "The bin is emptied on Mondays", *other).out for other in others}
+    assert len(ids) == len(others)
+    assert memd("add", "The bin is emptied on Mondays", "--json").json["id"] not in ids
+
+
 def test_forget_wants_to_know_what(memd: Memd) -> None:
     assert memd("forget", "--yes").code == 2
 

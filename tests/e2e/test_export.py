@@ -33,9 +33,17 @@ def piped(daemon: Spawned, words: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
+def test_a_file_that_exists_is_not_overwritten(daemon: Spawned, tmp_path: Path) -> None:
+    target = tmp_path / "all.jsonl"
+    target.write_text("old")
+    refused = memd(daemon.home, "export", str(target))
+    assert (refused.code, target.read_text()) == (1, "old")
+    assert f"{target} exists" in refused.err
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "all.jsonl"}
+
+
 def test_a_link_stays_one_and_what_it_names_has_the_export(daemon: Spawned, tmp_path: Path) -> None:
     there, link = tmp_path / "stick.jsonl", tmp_path / "link.jsonl"
-    there.write_text("old")
     link.symlink_to(there)
     assert memd(daemon.home, "export", str(link)).code == 0
     assert link.is_symlink()

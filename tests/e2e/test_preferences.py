@@ -437,9 +437,10 @@ def test_who_sets_a_preference_for_this_repo_is_told_that_all_projects_have_it(
 ) -> None:
     rule = "In this repo branches are named feat/TICKET"
     named = memd("preference", "set", "branch", rule, "--agent", desk.agent_id)
-    assert "of all projects" in named.err
+    assert "for one project alone" in named.err
     assert desk.contents("Write a function", project_id="/home/ada/shop") == [rule]
-    assert memd("preference", "set", "tea", "I drink tea", "--agent", desk.agent_id).err == ""
+    other = memd("preference", "set", "tea", "I drink tea", "--agent", desk.agent_id)
+    assert other.err == "set tea: every prompt has it, of all projects\n"
 
 
 def test_a_rule_that_begins_with_this_repo_holds_in_its_project_alone(

@@ -297,7 +297,7 @@ def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
     edited = memd.piped("edit", added.out.strip(), "--text", f"deploy with {key} again")
     assert edited.err == "1 secret was replaced by [secret:github-token#1]\n"
     done = memd.piped("preference", "set", "token", f"use {key}")
-    assert done.err == "1 secret was replaced by [secret:github-token#1]\n"
+    assert done.err.endswith("\n1 secret was replaced by [secret:github-token#1]\n")
     assert memd.piped("add", "nothing secret").err == ""
 
 
@@ -305,11 +305,13 @@ def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
 
 
 def test_a_preference_is_set_shown_listed_and_deleted(memd: Terminal) -> None:
-    assert memd.piped("preference", "set", "answers", "I", "prefer", "short", "ones").code == 0
+    done = memd.piped("preference", "set", "answers", "I", "prefer", "short", "ones")
+    assert (done.code, done.err) == (0, "set answers: every prompt has it, of all projects\n")
     assert memd.piped("preference", "get", "answers").out == "I prefer short ones\n"
     rows = [line.split("\t") for line in memd.piped("preference", "list").out.splitlines()]
     assert ("I prefer short ones", "answers") in {(row[0], row[3]) for row in rows}
-    assert memd.piped("preference", "delete", "answers").code == 0
+    done = memd.piped("preference", "delete", "answers")
+    assert done.err == "deleted answers; memories that state it are in the archive\n"
     gone = memd.piped("preference", "get", "answers")
     assert (gone.code, gone.out) == (1, "")
     assert "no preference is called answers" in gone.err

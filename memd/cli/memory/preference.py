@@ -33,11 +33,12 @@ def set_(
     with daemon() as client:
         client.call("preference.set", {**params, "value": value})
         stored = client.call("preference.get", params)
-    console.print_if_json({"preference": stored})
+    if not console.print_if_json({"preference": stored}):
+        console.note(f"set {console.line(name)}: every prompt has it, of all projects")
     console.report_secrets(value, stored["value"] if stored else "")
     if is_of_project(value):
         console.note(
-            "every prompt has it, of all projects; for one alone, delete it, and in its folder: "
+            "for one project alone, delete it, and in its folder: "
             "memd add --category procedural TEXT"
         )
 
@@ -106,9 +107,11 @@ def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
 def delete(name: PreferenceName, agent: options.Agent = None) -> None:
     """Delete a preference, and archive the memories that state it."""
     done = call("preference.delete", name=name, agent_id=agent)
-    console.print_if_json({"deleted": done})
+    is_json = console.print_if_json({"deleted": done})
     if not done:
         raise _unknown(name)
+    if not is_json:
+        console.note(f"deleted {console.line(name)}; memories that state it are in the archive")
 
 
 def _owner(preference: dict[str, Any]) -> str:

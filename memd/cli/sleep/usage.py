@@ -88,7 +88,9 @@ def _nap(window: Mapping[str, Any]) -> str:
     if window.get("napping"):  # older daemons do not report it
         return "napping"
     if window["nap_problem"] is not None:
-        return f"no nap: {console.line(window['nap_problem'])}"
+        # A nap whose transcript is not read goes over the turns that memd has.
+        last = "no nap: " if window["napped_at"] is None else f"{_at(window)}; "
+        return last + console.line(window["nap_problem"])
     if window["armed"]:
         return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
     return "nothing to consolidate" if window["napped_at"] is None else _at(window)

@@ -2,7 +2,7 @@
 
 The file is JSON lines: a header, the records, and an end line with their number, which shows
 that the file is complete (docs/move.md). It is written page by page to a temporary file, which
-is renamed at the end.
+is renamed at the end. A file that exists is not overwritten.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from memd.base.errors import CallerError, InvalidError
+from memd.base.errors import CallerError, InvalidError, InvalidStateError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.base.paths import require_folder_of
 from memd.cli import console, options
@@ -99,7 +99,8 @@ def export(
     """Export everything as JSON lines.
 
     That is the memories of all agents, preferences, facts and lessons, but no keys and no audit.
-    "memd import" reads it, on this or another computer. Exit code 1: damaged records were left out.
+    "memd import" reads it, on this or another computer. A FILE that exists is not overwritten.
+    Exit code 1: damaged records were left out.
     """
     file = None if file == _STDOUT else file
     kinds: Counter[str] = Counter()
@@ -146,15 +147,18 @@ def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
 def _open_output(file: Path | None) -> Iterator[TextIO]:
     """Yield the stream to write to: stdout, a device, a pipe, or a regular *file*.
 
-    A regular file is replaced at the end, so that it is complete or unchanged; a link stays. Only
-    its owner can read it, because it contains all memories.
+    A regular file gets its name at the end, so that it is complete or does not exist. Only its
+    owner can read it, because it contains all memories. Raises InvalidStateError if it exists, as
+    a backup does.
     """
     if file is None:
         yield sys.stdout
         return
     try:
         file = file.resolve()
-        if file.exists() and not file.is_file():
+        if file.exists():
+            if file.is_file():
+                raise InvalidStateError(f"{file} exists", hint="choose another name")
             with file.open("w", encoding="utf-8") as stream:
                 yield stream
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from memd.base.errors import InvalidError
 from memd.cli.options import parse
-from memd.cli.sleep import sleep
+from memd.cli.sleep import sleep, usage
 from memd.cli.sleep.sleep import check_options, status_line
 
 STATUS: dict[str, Any] = {
@@ -220,3 +221,11 @@ def test_a_word_that_is_an_option_is_answered_with_the_option(word: str, hint: s
     with pytest.raises(InvalidError) as refused:
         check_options("status", word, by_night=False, last=False)
     assert refused.value.hint == hint
+
+
+def test_a_nap_over_stored_turns_is_shown_beside_what_was_not_read() -> None:
+    problem = "the transcript is not read: it is in no allowed folder"
+    window = {"napped_at": None, "nap_problem": problem, "armed": False}
+    assert usage._nap(window) == f"no nap: {problem}"
+    napped = {**window, "napped_at": "2026-11-20T09:30:00Z"}
+    assert re.fullmatch(rf"napped \S.*; {problem}", usage._nap(napped))
