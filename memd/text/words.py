@@ -12,6 +12,8 @@ from collections import Counter
 from functools import cache
 from typing import NamedTuple
 
+from memd.view.view import SECRET
+
 # Where a sentence may end: at a mark and white space ("e.g." and the like excepted), at a mark with
 # a closing quote or bracket before a word that is not in small letters, after a Chinese or Japanese
 # mark, or at a line end.
@@ -174,6 +176,22 @@ def content_stems(text: str) -> frozenset[str]:
     ['config', 'deploy', 'per', 'retrie']
     """
     return frozenset([word.removesuffix("s")[:_STEM_CHARS] for word in content_words(text)])
+
+
+def tells_only_secret(text: str) -> bool:
+    """Return whether *text*, without its secrets, says hardly more than that it has one.
+
+    >>> tells_only_secret("my aws key is [secret:aws-key#1]"), tells_only_secret("my aws key")
+    (True, False)
+    >>> tells_only_secret("Deploy from kelp-2 with the key [secret:aws-key#1], over the bastion")
+    False
+    """
+    rest, count = SECRET.subn(" ", text)
+    return count > 0 and len(content_stems(rest) - _SECRET_STEMS) < _SECRET_STEMS_MIN
+
+
+_SECRET_STEMS = content_stems("key password passwort secret token credentials login value")
+_SECRET_STEMS_MIN = 3
 
 
 def words_of(text: str) -> frozenset[str]:

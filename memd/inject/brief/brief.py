@@ -33,7 +33,6 @@ from memd.inject.brief.lines import (
     render_line,
     rule_line,
     superseded_lines,
-    tells_only_secret,
 )
 from memd.inject.brief.outdated_rules import current_rows
 from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
@@ -48,6 +47,7 @@ from memd.store.file.database import Database
 from memd.store.session import briefs
 from memd.store.session.briefs import BriefMaterial, BriefRow, BriefScope
 from memd.text.tokens import DefaultTokenEstimator
+from memd.text.words import tells_only_secret
 
 if TYPE_CHECKING:
     from memd.org.org import Org
@@ -144,7 +144,11 @@ class _BriefBuilder:
         indexes = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
         shown_values = {preferences[index].value for index in indexes}
         rows, elsewhere = (
-            [row for row in group if row.content not in shown_values and not tells_only_secret(row)]
+            [
+                row
+                for row in group
+                if row.content not in shown_values and not tells_only_secret(redact(row.content))
+            ]
             for group in (material.rows, material.elsewhere)
         )
         recent = facts_since(facts, material.since_us)

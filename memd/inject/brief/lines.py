@@ -27,7 +27,7 @@ from memd.org.org import FactCandidates
 from memd.store.session.briefs import RULE_KINDS, BriefMaterial, BriefRow
 from memd.text.words import content_stems, sentences
 from memd.view.labels import body
-from memd.view.view import ENTRY_TAG, SECRET, one_line
+from memd.view.view import ENTRY_TAG, one_line
 
 ENVIRONMENT = "environment"
 DIGEST_SESSIONS = 3
@@ -45,9 +45,6 @@ REPEATED_SHARE = 0.8
 DECIDED_KINDS = RULE_KINDS | {"decision", "correction"}
 REQUEST_LABELS = ("Asked first:", "Asked last:", "Also said:", "Also asked:")
 """Labels of the lines of a digest that quote the user; the last one is that of old digests."""
-SECRET_STEMS_MIN = 3
-"""Stems besides a secret, with fewer of which a memory tells nothing."""
-_SECRET_STEMS = content_stems("key password passwort secret token credentials login value is")
 _WORD = re.compile(r"\w[\w./-]+\w")  # also "docs/plan.md"
 _POINTING = re.compile(r"\b(?:that|this|those|these|it|them|ones?|both)\b", re.IGNORECASE)
 
@@ -130,15 +127,6 @@ def _memory_line(row: BriefRow) -> BriefLine:
     return BriefLine(
         row.memory_id, kind, text, mark=mark, at_us=row.at_us, commands=frozenset(commands)
     )
-
-
-def tells_only_secret(row: BriefRow) -> bool:
-    """Return whether *row* says hardly more than a secret, which is a placeholder.
-
-    "My AWS key is [secret:...]" tells nobody anything.
-    """
-    text, count = SECRET.subn(" ", redact(row.content))
-    return bool(count) and len(content_stems(text) - _SECRET_STEMS) < SECRET_STEMS_MIN
 
 
 def open_lines(rows: Sequence[BriefRow], shown: Sequence[BriefLine]) -> list[BriefLine]:

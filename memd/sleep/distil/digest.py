@@ -42,7 +42,7 @@ from memd.sleep.distil.language.prose import sentences as prose_sentences
 from memd.sleep.distil.language.words import content_words, is_interruption, letters, words
 from memd.sleep.distil.user.speech_acts import approves
 from memd.store.search.cjk_bigrams import SIGNS
-from memd.text.words import content_stems, sentences
+from memd.text.words import content_stems, sentences, tells_only_secret
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4
@@ -249,7 +249,7 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
         text = " ".join(" ".join(own.paragraphs).split())
         if own.is_answer and not text:
             text = f"(a pasted answer) {_first_line(exchange.user)}"
-        if len(text.split()) < _WORDS_MIN or _is_empty(text):
+        if len(text.split()) < _WORDS_MIN or _is_empty(text) or tells_only_secret(text):
             continue
         yield cut(
             f"{text} {_title(exchange.user) or pasted_error(exchange.user)}"

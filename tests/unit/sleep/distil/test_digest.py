@@ -415,6 +415,11 @@ def test_what_a_memory_has_whole_is_not_told_among_the_requests() -> None:
     assert fields["Also said"] == lines[4][1]
 
 
+def test_a_secret_by_itself_is_told_by_no_digest() -> None:
+    secret = _exchange(20, "my aws key is [secret:aws-key#1]", "Better rotate it.")
+    assert "aws" not in digest([SESSION[0], secret, _exchange(22, "show the list of files", "Ok.")])
+
+
 @pytest.mark.parametrize(
     "request_text",
     ["why not?", "Always run the tests", "Run the tests before you say so.", "/run the tests"],
