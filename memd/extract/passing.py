@@ -91,8 +91,8 @@ _SURROUNDING_CHARS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
 # A joint decision that names its object states something: "let's go with cement board".
 _CHOOSES = Phrases(
-    r"(?:(?:let'?s|let us) )?(?:go with|settle on) (?!(?:option|variant|number|that|this|it"
-    r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan))\b|#?\d)"
+    r"(?:(?:let'?s|let us) )?(?:go with|settle on) (?!(?:option|variant|number|that|this|it|what"
+    r"|(?:the|your) (?:first|second|third|last|other|suggestion|plan|recommendation))\b|#?\d)"
 )
 # Input for the assistant's program: "/review 150", and markup that such programs insert.
 _COMMAND = re.compile(

@@ -245,7 +245,7 @@ STANDING = anywhere(
 CONTRASTS = Phrases(
     r"(?:,|\s(?:and|but))\s*not\s+(?:(?:to|with|by|on|in|from|at|for|under|over|as|via|into)\s+)?"
     r"(?!(?:the|that|this|those|these|it|them|him|her|all|any|my|your|our|a|an|yet|now|today"
-    r"|tonight|just|only|again|here|there|sure|so|too|me|you|us|necessarily|urgent)\b)\w"
+    r"|tonight|just|only|again|here|there|sure|so|too|me|you|us|necessarily|urgent|more|less|longer|later|earlier)\b)\w"
 )
 """Matches a choice between two kinds of things, "not rolling"; "not the first one" is of one."""
 CJK_STANDING = re.compile(
