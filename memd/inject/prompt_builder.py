@@ -30,7 +30,6 @@ from memd.inject.format import (
     format_memories,
     to_preference_line,
 )
-from memd.inject.session_windows import PromptWindow
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import KnowledgeCandidates, RelevantKnowledge
 from memd.inject.own_memories import (
@@ -50,6 +49,7 @@ from memd.inject.pipeline import (
     without_threshold,
 )
 from memd.inject.prompt import Prompt, PromptContent
+from memd.inject.session_windows import PromptWindow
 from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.editing_tools import instruction
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy

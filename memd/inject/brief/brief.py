@@ -37,9 +37,9 @@ from memd.inject.brief.lines import (
 from memd.inject.brief.outdated_rules import current_rows
 from memd.inject.brief.rows import rank_elsewhere, rank_rows, rank_rules
 from memd.inject.format import PackedMessages, PromptPart, pack, to_preference_line
-from memd.inject.session_windows import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.prompt import Prompt
+from memd.inject.session_windows import PromptWindow, SessionWindows
 from memd.org.org import FactCandidates
 from memd.store.access import agents
 from memd.store.file.connect import Reading
