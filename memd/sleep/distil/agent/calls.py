@@ -89,6 +89,19 @@ def about(line: str) -> str:
     return ""
 
 
+def parts_of(line: str) -> list[Command]:
+    """Return the commands of a line that have all passed if the line has.
+
+    >>> [part.about for part in parts_of("mise use node@22 && npm create astro@latest .")]
+    ['mise use', 'npm create']
+    """
+    whole = Command(line, about(line))
+    plain = _QUOTED_WORDS.sub("''", line)
+    if "&&" not in plain or "||" in plain or plain != line:
+        return [whole]
+    return [Command(part, about(part)) for part in _AND.split(line)]
+
+
 _WRAPPERS = frozenset(("sudo", "time", "env", "command", "exec", "nohup", "then", "do", "("))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SETTING_UP = frozenset(("cd", "export", "source", ".", "set", "pushd", "echo", "sleep", "mkdir"))
@@ -171,6 +184,7 @@ _READS = Phrases(
 )
 _REMOTE = re.compile(r"""ssh (?:-[46AaCfGgKkMNnqsTtVvXxYy]+ |-\w ?\S+ )*[\w.@-]+ (["']?)(?=\S)""")
 _QUOTED_WORDS = re.compile(r"'[^']*'|\"[^\"]*\"")
+_AND = re.compile(r"\s*&&\s*")
 _NEXT_PROGRAM = re.compile(r"\s*(?:&&|\|\|?|;)\s*")
 
 

@@ -2,8 +2,9 @@
 
 A fix is a failed command and a later successful run of the same program and subcommand, with an
 edit, another command or a message of the user in between. It becomes a memory if the agent gives a
-reason, or if the command lines show what was missing. Errors of compilers and linters, and tests
-that were broken on purpose, are skipped.
+reason, or if the command lines show what was missing. The reason names something of the failure or
+of its cure, unless nothing else can be meant (decision 0381). Errors of compilers and linters, and
+tests that were broken on purpose, are skipped.
 """
 
 from __future__ import annotations
@@ -11,15 +12,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
+from math import inf
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.agent.calls import Command, command, edited_path, is_check, is_noise, shorten
+from memd.sleep.distil.agent.calls import (
+    Command,
+    command,
+    edited_path,
+    is_check,
+    is_noise,
+    parts_of,
+    shorten,
+)
 from memd.sleep.distil.agent.outcomes import plain_reason, reason
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, ToolRun
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapCandidate, NapKind, NapMemory, ToolRun
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.text.alternations import Phrases
+from memd.text.words import content_stems
 
 FIX_CHARS_MAX = 480
 CURED = "cure:"
@@ -43,8 +56,15 @@ _ON_PURPOSE = re.compile(
 )
 _SETS_UP = Phrases(
     r"\b(?:install|ci|add|upgrade|up|start|restart|enable|createdb|create|migrate|pull|login|init"
-    r"|sync|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)",
+    r"|sync|use|chmod|ln -s|rm -rf \S*(?:node_modules|cache|dist|build|target))(?!\S)",
     0,
+)
+_CHANGING = ("rm", "chmod", "ln")  # programs that are noise elsewhere
+# Stems that do not show that two texts are about the same failure.
+_GENERIC = content_stems(
+    "error exception failed fails failing failure tests passed cause problem reason issue line file"
+    " module found cannot missing expected value build command code exit status undefined null"
+    " wrong fixed py js ts md go rs json"
 )
 _PLACE = re.compile(r"\S*[/\\]\S*")
 _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
@@ -86,10 +106,10 @@ def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
             continue
         if has_failed(run):
             broken[called.about] = _Broken(run, called, number, exchange)
-        elif called.about in broken:
-            before = broken.pop(called.about)
-            between = [later for later, _ in runs[before.number + 1 : number + 1]]
-            if len(between) <= _APART_MAX:
+            continue
+        for part in parts_of(called.line):
+            if (before := broken.pop(part.about, None)) is not None:
+                between = [later for later, _ in runs[before.number + 1 : number + 1]]
                 cured += _find_cure(before, called, between, exchange)
     return cured
 
@@ -101,24 +121,26 @@ def _find_cure(
 
     *between* are the runs after the failure, the last of which is the successful one.
     """
-    error = error_line(before.run.result or "")
+    error = error_line(before.run.result or "") if len(between) <= _APART_MAX else ""
     if not error or _COMPILING.search(error) or _ON_PURPOSE.search(error):
         return
-    parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
     last = between[-1].place
+    parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
     texts = [text for part in parts for text in part.texts if text.place >= before.run.place]
-    early, late = (
-        [text.text for text in texts if (text.place <= last) is is_early]
-        for is_early in (True, False)
-    )
-    if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
+    early = [text for text in texts if text.place <= last]
+    late = [text for text in texts if text.place > last][:1]
+    if any(_ON_PURPOSE.search(text.text) for text in (*early, *late)):
         return
-    why = reason(early, error) or reason(late[:1], error)
-    score = _WITH_REASON if why else _SCORE
-    why = why or plain_reason((*late[:1], *reversed(early)))
-    added = _added_parts(before.command.line, now.line)
+    added = _added_parts(before.command, now.line)
     files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited_path(run)))
     did = _did(between[:-1])
+    other_at = _next_failure(before, between)
+    changes = (added, did, *(files if other_at > last else ()))
+    named = content_stems(" ".join((error, *changes))) - content_stems(before.command.line)
+    near = [text for text in early if text.place <= min(other_at, before.exchange.end)]
+    alone = late if not (added or did) and _is_alone(before, exchange) else []
+    tied = [(part_texts, named - _GENERIC) for part_texts in (early, late)]
+    why, score = _explain(error, (*tied, (near, None), (alone, None)))
     if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
     text = _render_fix(before.command, _Cure(error, why, list(files), did), now)
@@ -126,6 +148,44 @@ def _find_cure(
     slot = f"{CURED}{_hash(f'{_without_paths(about)}:{cure}')}" if cure else f"fix:{_hash(about)}"
     memory = NapMemory(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
     yield NapCandidate(memory, score)
+
+
+def _next_failure(before: _Broken, between: Sequence[Run]) -> float:
+    """Return the place of the first failure of another command in *between*, else infinity."""
+    failed = [
+        (run.place, called) for run in between if has_failed(run) and (called := command(run))
+    ]
+    others = (
+        place
+        for place, called in failed
+        if not is_noise(called) and called.about != before.command.about
+    )
+    return next(others, inf)
+
+
+def _is_alone(before: _Broken, exchange: Exchange) -> bool:
+    """Return whether the failure is the only trouble that *exchange* is known to have fixed.
+
+    It is not if the agent had changed files before: then it may tell the cause of what the user
+    reported.
+    """
+    runs = (run for run in exchange.runs if run.place < before.run.place)
+    return before.exchange is exchange and not any(map(edited_path, runs))
+
+
+def _explain(
+    error: str, sources: Sequence[tuple[Sequence[AgentText], frozenset[str] | None]]
+) -> tuple[str, float]:
+    """Return the cause of *error* and the score of its memory.
+
+    The cause is "" if none of *sources*, the best first, has one: texts, and the stems of which
+    the cause must have one, None for any cause.
+    """
+    for explain, score in ((partial(reason, trouble=error), _WITH_REASON), (plain_reason, _SCORE)):
+        for texts, stems in sources:
+            if why := explain([text.text for text in texts], stems=stems):
+                return why, score
+    return "", _SCORE
 
 
 def _without_paths(about: str) -> str:
@@ -145,11 +205,14 @@ def _did(between: Sequence[ToolRun]) -> str:
     """Return the last command of *between* that set something up, "" if there is none."""
     for run in reversed(between):
         called = command(run)
-        if called is None or not _SETS_UP.search(called.line) or has_failed(run):
-            continue
-        if not is_noise(called) or called.about.startswith("rm"):
+        if called is not None and _sets_up(called) and not has_failed(run):
             return shorten(called.line)
     return ""
+
+
+def _sets_up(called: Command) -> bool:
+    is_change = not is_noise(called) or called.about.startswith(_CHANGING)
+    return is_change and _SETS_UP.search(called.line) is not None
 
 
 def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
@@ -170,12 +233,17 @@ def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
     return cut(" ".join(parts), FIX_CHARS_MAX)
 
 
-def _added_parts(before: str, now: str) -> str:
-    """Return the variables and options that *now* has and *before* has not.
+def _added_parts(before: Command, now: str) -> str:
+    """Return the variables and options that *now* has and *before* has not, or what it did first.
 
-    >>> _added_parts("make release", "TOKEN=x make release")
+    >>> _added_parts(Command("make release", "make release"), "TOKEN=x make release")
     'TOKEN=x'
+    >>> _added_parts(Command("npm run build", "npm run build"), "nvm use 22 && npm run build")
+    'nvm use 22'
     """
-    known = set(before.split())
+    first = takewhile(lambda part: part.about != before.about, parts_of(now))
+    if setup := [part.line for part in first if _sets_up(part)]:
+        return " && ".join(setup)
+    known = set(before.line.split())
     new = [word for word in now.split() if word not in known and _SETTING.match(word)]
-    return " ".join(new) if shorten(before) != shorten(now) else ""
+    return " ".join(new) if shorten(before.line) != shorten(now) else ""

@@ -110,24 +110,32 @@ def cause(exchange: Exchange) -> str:
     )
 
 
-def reason(texts: Iterable[str], trouble: str) -> str:
-    """Return the sentence of *texts* that explains *trouble* best by rule, "" without one."""
+def reason(texts: Iterable[str], trouble: str, stems: frozenset[str] | None = None) -> str:
+    """Return the sentence of *texts* that explains *trouble* best by rule, "" without one.
+
+    Unless *stems* is None, the sentence has one of these stems of words.
+    """
     asked = _words(trouble)
     return _best_reason(
-        (_score(line, asked), line) for text in texts for line in _find_reasons(text)
+        (_score(line, asked), line)
+        for text in texts
+        for line in _find_reasons(text)
+        if stems is None or stems & content_stems(line.text)
     )
 
 
-def plain_reason(texts: Iterable[str]) -> str:
+def plain_reason(texts: Iterable[str], stems: frozenset[str] | None = None) -> str:
     """Return the first sentence of *texts* with a "because", "" without one.
 
     It need not name anything concrete, so it is used only for an error that is known to be fixed.
+    *stems* are as for :func:`reason`.
     """
     for text in texts:
         for line in tellable_sentences(text):
             is_firm = phrases.BECAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
             is_sentence = len(line.text.split()) >= _SHORT and not is_code(line.source)
-            if is_firm and is_sentence and len(line.text) <= CAUSE_CHARS_MAX:
+            is_tied = stems is None or stems & content_stems(line.text)
+            if is_firm and is_sentence and is_tied and len(line.text) <= CAUSE_CHARS_MAX:
                 return _end_sentence(line.text)
     return ""
 

@@ -21,6 +21,7 @@ from memd.sleep.distil.agent.calls import (
     entered_folder,
     is_check,
     is_noise,
+    parts_of,
     shorten,
 )
 from memd.sleep.distil.answers import cut
@@ -188,7 +189,7 @@ def last_failure(ran: Sequence[CommandRun]) -> str:
     fixed = ""
     for called, failed in reversed(ran):
         if not failed:
-            passed.add(called.about)
+            passed.update(part.about for part in parts_of(called.line))
         elif not (is_noise(called) or is_check(called)):
             line = f"{cut(shorten(called.line), _COMMAND_CHARS)} failed"
             if called.about not in passed:

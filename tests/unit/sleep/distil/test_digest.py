@@ -234,6 +234,10 @@ def test_of_failures_the_last_is_told_that_nothing_cured() -> None:
     assert _fields(digest([_exchange(0, "Build it", runs=runs[1:])]))["Went wrong"] == (
         "go test ./... failed (passes now)"
     )
+    chained = [runs[0], _bash("docker system prune && make image", "ok")]
+    assert _fields(digest([_exchange(0, "Build it", runs=chained)]))["Went wrong"] == (
+        "make image failed (passes now)"
+    )
 
 
 def test_a_command_without_a_result_did_not_work() -> None:

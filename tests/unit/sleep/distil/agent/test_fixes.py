@@ -111,6 +111,67 @@ def test_a_cause_in_plain_words_is_one_where_something_was_mended(why: str, at: 
     assert _texts(_exchange([(at, doubted)], *runs)) == []
 
 
+REDIS = "Exit code 1\nredis.exceptions.ConnectionError: Error 111 connecting to localhost:6379"
+OTHER_CAUSE = "All pass. The cause was the inclusive comparison in `overlaps()`, now strict."
+SET = "REDIS_URL=redis://localhost:6390 pytest -q"
+
+
+@pytest.mark.parametrize(
+    ("cures", "line"),
+    [
+        ((), SET),
+        ((_bash(4, "docker compose up -d redis"),), "pytest -q"),
+        ((_edit(4, "/s/conftest.py"),), "pytest -q"),
+    ],
+)
+@pytest.mark.parametrize("other", [OTHER_CAUSE, "Es schlug fehl, weil das Komma als Punkt galt."])
+def test_the_cause_of_what_the_user_reported_is_none_of_another_failure(
+    cures: Sequence[Run], line: str, other: str
+) -> None:
+    """The agent mends `slots.py`, the tests fail without Redis, and then it tells of `slots.py`."""
+    mended, failed = _edit(1, "/s/slots.py"), _bash(2, "pytest -q", REDIS)
+    passed = _bash(5, line, "13 passed")
+    one = _exchange([(7, other)], mended, failed, *cures, passed)
+    before = _exchange([(3, "Is Redis on 6379?")], mended, failed)
+    after = _exchange([(7, other)], *cures, passed, user="No, it is on 6390.")
+    for exchanges in ([one], [before, after]):
+        assert not [text for text in _texts(*exchanges) if other[-20:] in text]
+    tied = "The cause was the port: Redis does not listen on 6379."
+    after = _exchange([(7, f"{OTHER_CAUSE} {tied}")], *cures, passed, user="No, it is on 6390.")
+    (text,) = _texts(before, after)
+    assert tied in text
+
+
+def test_a_cause_told_after_another_failure_is_that_of_the_other() -> None:
+    runs = (
+        _bash(1, "npm test", ERROR),
+        _bash(2, "npm run build", "Exit code 1\nError: Cannot resolve 'webpack'"),
+        _edit(4, "/s/package.json"),
+        _bash(5, "npm run build"),
+        _bash(6, "docker compose up -d db"),
+        _bash(7, "npm test"),
+    )
+    built, tested = _texts(_exchange([(3, "`webpack` is missing in package.json.")], *runs))
+    assert "webpack is missing" in built
+    assert "webpack is missing" not in tested
+
+
+def test_a_command_that_passes_after_another_on_one_line_is_cured() -> None:
+    error = "Exit code 1\nnpm ERR! engine Unsupported: required node >=22, current v18.19.1"
+    create = "npm create astro@latest ."
+    failed = _exchange([(2, "Shall I install Node 22 with nvm?")], _bash(1, create, error))
+    line = f"mise use node@22 && {create}"
+    why = "It works: the failure was Node 18, and mise use node@22 fixed it."
+    passed = _exchange([(8, why)], _bash(7, line, "created"), user="I use mise.")
+    (text,) = _texts(failed, passed)
+    assert text == (
+        "npm create astro@latest . failed: npm ERR! engine Unsupported: required node >=22,"
+        f" current v18.19.1. {why} Passes now: {line}"
+    )
+    for other in (f"{line} || true", f"git commit -m '&& {create}'"):
+        assert _texts(failed, _exchange([(8, why)], _bash(7, other), user="I use mise.")) == []
+
+
 def test_a_failure_that_nobody_explains_or_cures_is_no_fix() -> None:
     edited = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
     assert _texts(_exchange([(2, "Let me fix it.")], *edited)) == []
