@@ -56,10 +56,10 @@ from memd.sleep.distil.passages import (
     rules,
     without_asking,
 )
-from memd.sleep.distil.picks import find_pick
+from memd.sleep.distil.proposals import find_chosen
 from memd.sleep.distil.sentence_worth import SentenceWorth, answers_nothing
-from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
+from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
 from memd.text.preference import is_self_contained
 from memd.text.words import sentences
 
@@ -216,8 +216,8 @@ def _memories(
     """
     own = turn.fresh
     whole = "\n".join(turn.words.paragraphs)
-    if texts and (picked := find_pick(whole, turn.exchange.previous, texts[-1])):
-        yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], picked, ended)
+    if texts and (chosen := find_chosen(whole, turn.exchange, texts[-1], turn.worths)):
+        yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], chosen, ended)
         return
     asked = _find_answered(turn.words, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)

@@ -36,6 +36,7 @@ from memd.sleep.distil.agent.work import (
     working_commands,
 )
 from memd.sleep.distil.answers import cut
+from memd.sleep.distil.environment.given_up import find_refused
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
 from memd.sleep.distil.language.open_work import LABEL, SUMS_UP, closes, drop_farewells
 from memd.sleep.distil.language.prose import sentences as prose_sentences
@@ -264,8 +265,9 @@ def _split_requests(
 ) -> tuple[str, list[str], str]:
     """Return the first of *requests*, those between, and the last, without those in *memories*.
 
-    If the first one is in a memory, it is shortened to its beginning and joined with the next: it
-    says what the session was about.
+    Left out are also those between with a name that the user refuses in one of *memories*. If the
+    first one is in a memory, it is shortened to its beginning and joined with the next: it says
+    what the session was about.
     """
     known = {
         letters(sentence)
@@ -276,7 +278,19 @@ def _split_requests(
     }
     first, *between = requests
     last = between.pop() if between else ""
-    between = [request for request in between if not _is_known(request, known)]
+    refused = [
+        content_words(name)
+        for memory in memories
+        for sentence in sentences(user_part(memory.text))
+        if (name := find_refused(sentence))
+    ]
+    between = [
+        request
+        for request in between
+        if not (
+            _is_known(request, known) or any(name <= content_words(request) for name in refused)
+        )
+    ]
     if _is_known(first, known):
         first = DIGEST_JOINT.join([cut(first, _MORE_CHARS), *between[:1]])
         del between[:1]

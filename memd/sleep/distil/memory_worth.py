@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, OUTCOME_PART
 from memd.embedding.sentence_head import sentence_head
+from memd.sleep.distil.agent.fixes import CURED
 from memd.sleep.distil.agent.reports import PAGE_SLOT
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SLOT
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
@@ -139,7 +140,7 @@ def is_worth_keeping(candidate: NapCandidate, judged: JudgedSentences) -> bool:
 
 def is_always_kept(memory: NapMemory) -> bool:
     """Return whether *memory* is kept regardless of the model."""
-    if OUTCOME_PART in memory.text or memory.slot.startswith((COMMANDS_SLOT, PAGE_SLOT)):
+    if OUTCOME_PART in memory.text or memory.slot.startswith((COMMANDS_SLOT, CURED, PAGE_SLOT)):
         return True
     return memory.origin is Origin.PERSON and any(map(states_health_risk, sentences(memory.text)))
 

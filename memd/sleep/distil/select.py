@@ -17,8 +17,8 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
+from memd.sleep.distil.environment.replacements import find_refused, replaces_name
 from memd.sleep.distil.environment.places import moves
-from memd.sleep.distil.environment.replacements import replaces_name
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
@@ -26,6 +26,7 @@ from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.sleep.distil.user.speech_acts import ASKED, STANDING
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 from memd.sleep.transcript.messages import Message, text_to_store
+from memd.text.harms import tells_harm
 from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
@@ -40,6 +41,7 @@ _REPEATED_BACK = 40
 _LEFT_CHARS_MIN = 60  # of an outcome after its repeated sentences are cut
 _OF_EARLIER = 0.6  # of the earlier memory's words are in the one that takes it back
 _WORDS_MIN = 3
+_CHOICE_CHARS = 80  # of an answer that only names what is chosen
 _BACK_MAX = 200  # a candidate is compared with this many before it
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
 _THINKS_AGAIN = re.compile(
@@ -220,7 +222,9 @@ def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says in *later* that *earlier* no longer holds."""
     if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
-    if _undoes(later, earlier) or later.end.ends(earlier.own) or _chooses_anew(later, earlier):
+    if later.end.ends(earlier.own) or _chooses_anew(later, earlier) or _refuses(later, earlier):
+        return True
+    if _undoes(later, earlier):
         return True
     if not later.retracts or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False
@@ -237,6 +241,14 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
     offered = content_words(earlier.answered)
     picked, before = later.users & offered, earlier.users & offered
     return bool(picked - before and before - picked)
+
+
+def _refuses(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether the user refuses in *later* a name that they chose in the answer *earlier*."""
+    if not earlier.answered or len(earlier.own) > _CHOICE_CHARS or tells_harm(earlier.own):
+        return False
+    names = (find_refused(sentence) for sentence in sentences(later.own))
+    return any(name and content_words(name) <= earlier.users for name in names)
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:

@@ -150,7 +150,7 @@ def _find_cure(
     yield NapCandidate(memory, score)
 
 
-def _next_failure(before: _Broken, between: Sequence[Run]) -> float:
+def _next_failure(before: _Broken, between: Sequence[ToolRun]) -> float:
     """Return the place of the first failure of another command in *between*, else infinity."""
     failed = [
         (run.place, called) for run in between if has_failed(run) and (called := command(run))

@@ -55,6 +55,19 @@ _UNDOES = (
         rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b"
     ),
 )
+# A name with a capital letter is refused for what was planned: "rather not Rabatzz, too loud",
+# "doch lieber nicht der Adler", "not Luigi's after all".
+_NAME = r"(?P<name>(?!I\b)[A-ZÄÖÜ][\w.+#-]*(?: [A-ZÄÖÜ][\w.+#-]*){0,2})"
+_ANSWERS = r"\W*(?i:(?:ok(?:ay)?|hm+|no|oh|ah|nein|ach|ne)\W+)*"
+_REFUSES = (
+    Phrases(
+        rf"{_ANSWERS}(?i:rather not|doch lieber nicht|lieber doch nicht|doch nicht)"
+        r" (?i:(?:the|at|in|to|with|der|die|das|den|dem|zum|zur|beim?|nach|mit) )*"
+        rf"{_NAME}(?i:(?!.*\b(?:now|first|yet|today|erst|zuerst|bitte|jetzt|heute|gerade|noch)\b))",
+        0,
+    ),
+    Phrases(rf"{_ANSWERS}(?i:not (?:the )?){_NAME}(?:'s|\u2019s)? (?i:after all)\b", 0),
+)
 _FOLDED = re.compile(r"\w+")
 _BEGIN_CHARS = 60  # the beginning of a text, where a name is its subject
 _FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
@@ -81,6 +94,16 @@ def find_replacement(sentence: str) -> Replacement | None:
     parts = match.groupdict()
     is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("clause") or "")
     return Replacement(match["replacement"].casefold(), bool(is_firm))
+
+
+def find_refused(sentence: str) -> str:
+    """Return the name that *sentence* refuses for what was planned, "" if it refuses none.
+
+    >>> find_refused("doch lieber nicht Rabatzz, zu laut"), find_refused("rather not now")
+    ('Rabatzz', '')
+    """
+    matches = (pattern.match(sentence) for pattern in _REFUSES)
+    return next((match["name"] for match in matches if match), "")
 
 
 def replaces_name(text: str, earlier: str) -> bool:

@@ -39,6 +39,11 @@ _OLD_VALUE = Phrases(
     r"|^(?:no,? )?not (?:on |at |in |the )?(?P<first>[\w'./:-]*\w), ?(?=\w)"
     r"|^(?P<too>\S*\d\S*(?: \w+)?) is (?:way |much |far )?too \w+(?=.*\d)"
 )
+# "5 attempts instead of 8": the wrong value has the unit of the right one.
+_OLD_COUNT = re.compile(
+    r"\b\d[\d.,]* (?P<unit>[a-z]{3,}),? (?:instead of|rather than|not) (?P<count>\d+)\b(?! \w)",
+    re.IGNORECASE,
+)
 # A question, also without a question mark: "no wait, is it Thursday".
 _ASKS = Phrases(
     r"\W*(?:(?:no|wait|sorry|actual+y|hm+|oh|so)\W+)*(?:is|are|was|were|do|does|did|can|could|will"
@@ -103,8 +108,7 @@ def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
     >>> find_corrected("Remind me on Thursday.", ["The rehearsal is on Wednesdays"]) is None
     True
     """
-    match = _OLD_VALUE.search(correction)
-    old_value = next(filter(None, match.groups()), "") if match else ""
+    old_value = _old_value(correction)
     values, subject = list(_values(correction)), _subject(correction)
     if not _ANNOUNCES.search(correction):
         is_now = _ENDS_WITH_NOW.search(correction) is not None
@@ -115,6 +119,18 @@ def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
         if values and _differs(statements[index], values, subject):
             return index
     return None
+
+
+def _old_value(correction: str) -> str:
+    """Return the value that *correction* names as wrong, "" if it names none.
+
+    >>> _old_value("Malmo, not Lund"), _old_value("make it 5 attempts instead of 8, she says")
+    ('Lund', '8 attempts')
+    """
+    if counted := _OLD_COUNT.search(correction):
+        return f"{counted['count']} {counted['unit']}"
+    match = _OLD_VALUE.search(correction)
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def _states(statement: str, value: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from typing import Literal
 
 from memd.text.alternations import Phrases
+from memd.text.directives import begins_directive
 
 ForeignAct = Literal["correction", "decision", "constraint", "environment"]
 # Up to 100 characters of the same sentence.
@@ -32,12 +33,27 @@ _GERMAN_IS = (
     r"|gehört|gehören|liefert|fängt|bleibt|bleiben|wird|werden|gibt|gilt|kann|können|muss|müssen"
     r"|soll|sollen|darf|dürfen|wurde|wurden|sitzt|nimmt|schreibt|speichert|prüft|steckt"
 )
+# What people plan together, with a day, a name or a thing: "wir feiern am Samstag".
+_GERMAN_PLANS = (
+    r"(?:feiern|mieten|buchen|fahren|fliegen|übernachten|reisen|leihen|schenken|kaufen|bestellen"
+    r"|treffen uns|grillen|kochen|backen|zelten|heiraten|wohnen|spielen(?= (?:am|bei|in|gegen)\b)"
+    r"|ziehen(?= .* um\b)|laden(?= .* ein\b))"
+)
+_GERMAN_DAY = (
+    r"(?:\d{1,2}\.|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|jan(?:uar)?|feb(?:ruar)?|märz"
+    r"|april|mai|juni|juli|aug(?:ust)?|sep(?:tember)?|okt(?:ober)?|nov(?:ember)?|dez(?:ember)?)"
+)
 # "wir haben beschlossen, ...", "wir bleiben bei django", "on garde postgres"
 _DECIDES = (
     rf"(?:habe?n?|hab|hat|wurden?|ist|sind|war) {_PART}\b(?:{_GERMAN_DECIDED})",
     r"^\W*(?:beschlossen|entschieden|entscheidung|festgelegt|abgemacht|plan geändert)\b",
     rf"(?:wir|team) (?:jetzt |also |dann |nun )?(?:{_GERMAN_CHOOSES})",
     rf"(?<!^)(?<!können )(?<!sollen )(?<!warum )(?<!was )(?<!wie )(?:{_GERMAN_CHOOSES}) wir",
+    rf"(?<!können )(?<!sollen )wir {_GERMAN_PLANS} (?:nur )?(?:am|an|bei|beim|mit|nach|in|im|zu"
+    r"|zum|zur|den|die|das|einen?|lieber) (?!.*\b(?:morgen|wieder|los|weiter|zurück)\b)\w+",
+    r"(?:den|die|das|ein\w*) [^.?!;,]{2,40} (?:mieten|buchen|leihen|schenken|kaufen|bestellen) wir"
+    r" (?:am|bei|beim|in|im|bis)\b",
+    r"(?<=, )nur (?:noch )?[\w-]+ und [\w-]+(?=\W*$)",
     rf"statt {_PART}\b(?:jetzt|nehmen|kommt|kommen|lieber|nutzen|machen|nun|künftig)",
     r"doch (?:kein\w*|nicht) [^?!;]{2,80},? (?:sondern|wir|also)",
     rf"(?:fliegt|kommt|bleibt|geht|ist|sind|wird|werden|bleiben) {_PART}"
@@ -80,6 +96,7 @@ _CORRECTS = (
     rf"|ja )?nicht|moment|doch|eigentlich"
     rf"|äh)\b[\s,.:;!\u2013-]+(?:[^?]{{0,60}}\b)?(?:{_GERMAN_IS})",
     r"(?:nicht|kein\w*) [^.?!;]{1,60},? sondern",
+    rf"(?:ist|sind|findet|beginnt|startet) (?:jetzt|nun) (?:erst )?(?:am {_GERMAN_DAY}|um \d)",
     r"du (?:hast|verwechselst|irrst|vertauschst|übersiehst|prüfst|nimmst|meinst"
     r"|hattest)\b[^.?!;]{0,80}\b(?:verwechselt|vertauscht|vergessen|übersehen|falsch\w*"
     r"|missverstanden|verdreht|gelöscht|geschrieben|kaputt)",
@@ -124,6 +141,8 @@ _REQUIRES = (
     r"(?:muss|müssen) (?!ich\b|wir noch|noch)[^.?!;]{3,100}\b(?:bleiben|laufen|können|unterstützen"
     r"|entsprechen|(?:immer|stets|lückenlos|überall) \w+)\b",
     r"(?:maximal|höchstens|mindestens|untergrenze|obergrenze|pflichtig|vorgabe|vorgeschrieben)",
+    rf"(?:muss|müssen) [^.?!;]{{0,60}}\b(?:bis|spätestens|vor dem)(?: (?:zum|spätestens|am|ende"
+    rf"|anfang|mitte))* {_GERMAN_DAY}",
     r"(?:deadline|frist|abgabe|stichtag|abgabetermin) [^.?!;]{0,20}\b(?:ist|sind|am|bis)",
     r"wird [^.?!;]{0,20}\bnicht (?:deployt|ausgeliefert|released|angefasst)|nicht deployt",
     r"(?:ne (?:doit|doivent) (?:pas|jamais)|(?:doit|doivent) (?:toujours|rester)|il est interdit"
@@ -273,4 +292,4 @@ def is_foreign_wish(spoken: str) -> bool:
     >>> is_foreign_wish("ich möchte, dass du den Knopf rot machst")
     False
     """
-    return _WISH.search(spoken) is not None
+    return _WISH.search(spoken) is not None or begins_directive(spoken)

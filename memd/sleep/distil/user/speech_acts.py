@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memd.extract.acknowledgements import acknowledges
-from memd.sleep.distil.environment.replacements import find_replacement
+from memd.sleep.distil.environment.replacements import find_refused, find_replacement
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.current_moment import (
     NAMED,
@@ -43,6 +43,7 @@ from memd.sleep.distil.language.signs import (
 )
 from memd.sleep.distil.language.standing_wishes import is_reminder, is_standing_wish, reproaches
 from memd.sleep.distil.user.foreign_languages import foreign_act, is_foreign_wish
+from memd.sleep.distil.user.settled import settles_value
 from memd.text.alternations import Phrases
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences
@@ -327,10 +328,13 @@ def _judge_explicit(text: str, plain: str, *, foreign: bool) -> Judgement | None
     """Return the judgement of an explicit or foreign statement, None if no pattern matches."""
     if states_new_habit(plain):
         return Judgement(Act.ENVIRONMENT, STANDING)
-    if (states_decision(plain) or abandons_plan(plain)) and not _TAG.search(plain):
+    is_decided = states_decision(plain) or settles_value(plain) or abandons_plan(plain)
+    if is_decided and not _TAG.search(plain):
         return Judgement(Act.DECISION, STANDING)
     if undone := find_replacement(text):
         return Judgement(Act.DECISION, STANDING if undone.is_firm else _UNDONE)
+    if find_refused(text):
+        return Judgement(Act.DECISION, _UNDONE)
     if _TAG.search(plain):
         return None
     act = foreign_act(plain) if foreign else None

@@ -37,6 +37,7 @@ STATED = {
         ("No wait, Malmo, not Lund.", "lives"),
         ("5432, not 5433", "port"),
         ("not 5433, 5432", "port"),
+        ("hmm, make it 15 croissants instead of 20, he eats less", "croissants"),
         ("Ann moved the appointment: the vet sees him on January 9 now.", "vet"),
     ],
 )

@@ -20,6 +20,11 @@ KEPT = {
         "our project uses 4 spaces",
         "we use 16 GB runners for the builds",
         "our app uses a 30s timeout",
+        "colours: navy #0B2545 and sand #F4E9CD, nothing else",
+        "the font should be Inter",
+        "ok, and the site title should be Kelp & Sons",
+        "rather not Rabatzz, too loud",
+        "doch lieber nicht der Adler",
     ],
     Act.TASK: [
         "Let's put the rate limiter into its own package",
@@ -79,8 +84,10 @@ LEFT = {
         "/implement S10: a migration that adds the currency",
         "/review",
         "can you rename getUser to get_user everywhere",
+        "rather not now, let me look at it myself",
     ],
     Act.ACKNOWLEDGEMENT: [
+        "output: the number and the unit, nothing else",
         "great, thanks!",
         "ok",
         "Let me try that, 1 sec.",

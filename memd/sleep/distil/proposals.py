@@ -1,0 +1,134 @@
+"""Find the proposal of the agent that the user chooses from by its name: "cents please". Pure.
+
+The agent proposes in prose ("Either a cron job or a queue. I'd take the cron job."); lists are the
+subject of ``picks``. The user's message begins with a short clause that names one of the things
+proposed. A choice between steps of the work ("commit now or after the tests") is only an order.
+Decision 0381.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
+from memd.sleep.distil.asked import CLAUSE_END
+from memd.sleep.distil.exchanges import AgentText, Exchange
+from memd.sleep.distil.language.moment import reports, spoken_form
+from memd.sleep.distil.language.replies import asks_leave
+from memd.sleep.distil.picks import find_pick
+from memd.sleep.distil.speech import SentenceWorth, weigh
+from memd.sleep.distil.user.acts import STANDING, Act, judge, judge_sentence
+from memd.text.alternations import Phrases
+from memd.text.words import WORD, content_stems, sentences
+
+_USER_CHARS = 160
+_CLAUSE_WORDS = 8
+_NAMES_MAX = 4
+_SHARE = 0.6  # of the words of a name must be in the proposal
+_ENDING_CHARS = 1_200  # the end of the agent's text, which is read
+_PROPOSAL_CHARS = 300
+_LINE_CHARS = 240
+
+# A sentence that offers things: "I'd take the queue", "cents or decimal would do", "Options: ...".
+_PROPOSES = Phrases(
+    r"\b(?:recommend\w*|suggest\w*|propos\w+|lean(?:ing)? towards?|prefer|favou?r"
+    r"|i(?:'d| would) (?:go|pick|use|take|choose|store|keep|name|call|say|put|make)"
+    r"|either|options?(?=:)|two ways|alternatives?|alternatively"
+    r"|empfehle\w*|schlage|vorschlag|ich würde|ich nähme|es ginge|entweder|möglichkeiten"
+    r"|varianten)\b"
+    r"|\b(?:could|would|can|might|may|könnten?|kann|können|würden?)\b.*\b(?:or|oder)\b"
+    r"|^(?!.*\b(?:(?:like|want) me|(?:shall|should|may|can) i|soll ich|möchtest du|willst du)\b)"
+    r".*\b(?:or|oder)\b.*\?"
+)
+# What the agent would do next, its answer, or a spot in a text: a choice of the moment.
+_STEPS = Phrases(
+    r"\b(?:start\w*|begin\w*|continue|step|look\w*|show|read|check\w*|commit\w*|merge\w*|push\w*"
+    r"|re-?run|re-?start\w*|wait|cache|diffs?|logs?|answer|reply|explanation|undo|revert|clear"
+    r"|first|now|lines?|words?|sentences?|paragraphs?|typos?|imports?|comments?|variables?"
+    r"|anfangen|beginne\w*|weiter\w*|schau\w*|zeig\w*|prüf\w*|warte\w*|neu ?start\w*"
+    r"|zuerst|schritt|antwort|erklärung|committen|lauf\w*)\b"
+)
+_MOMENT = Phrases(
+    r"\b(?:first|(?<!for )now|again|next|see (?:if|what|how)|tell me|show me|try|let me"
+    r"|zuerst|erst(?:mal)?|jetzt|nochmal|noch mal|zeig|schau|versuch\w*|warte\w*|heute|today"
+    r"|tonight|later|später)\b"
+)
+# Words around the name of what is chosen: "let's take the ... please".
+_FRAME = frozenset(
+    """
+    ok okay fine yes yeah yep yup sure good great alright right well hm hmm oh then please pls
+    thanks let lets s d ll do does take use go goes going pick choose keep have make be is are was
+    better best enough works sounds looks should would could can it its we i you that one just only
+    no not none rather instead prefer actually definitely maybe think for now then what about how
+    ja gut okay nimm nehmen nehme nimmt bitte reicht besser lieber dann also wir ich es das die der
+    den dem ein eine einen kein keine keinen nur doch klingt passt ist sind soll sollen mit bei am
+    vorerst erstmal
+    """.split()  # noqa: SIM905
+)
+
+
+def find_chosen(
+    user: str, exchange: Exchange, last: AgentText, worths: Mapping[str, SentenceWorth]
+) -> AnsweredLines | None:
+    """Return what *user* chooses from the agent's *last* text, in a list or in prose.
+
+    *user* are their words in *exchange*, *worths* a model's results for the sentences. A message
+    that is certainly kept by its own words chooses nothing in prose.
+    """
+    if picked := find_pick(user, exchange.previous, last):
+        return picked
+    scores = (weigh(part, judge_sentence(part), worths).score for part in sentences(user))
+    is_kept = max(scores, default=0.0) >= STANDING
+    return None if is_kept else find_choice(user, exchange.previous, last)
+
+
+def find_choice(user: str, previous: tuple[int, str], last: AgentText) -> AnsweredLines | None:
+    """Return the sentences of the agent's *last* text that *user* chooses from, None if none.
+
+    *previous* is the place and the text of the user's message before. If it is a question, its
+    words may be those of the choice, and the result begins with it: "what about analytics?"
+
+    >>> last = AgentText(0, "I would store prices as cents, or use decimal.")
+    >>> find_choice("cents please, as bigint", (0, ""), last).text
+    'I would store prices as cents, or use decimal.'
+    >>> find_choice("commit the cents first", (0, ""), last) is None
+    True
+    """
+    if len(user) > _USER_CHARS or re.search(r"[?\n]", user) or _MOMENT.search(user):
+        return None
+    if judge(user).act in {Act.QUESTION, Act.PREFERENCE} or reports(spoken_form(user)):
+        return None
+    proposal = _find_proposal(last.text)
+    if not proposal:
+        return None
+    if _names_part(user, proposal):
+        return AnsweredLines(cut(proposal, _PROPOSAL_CHARS), last.place, is_asked=True)
+    question = previous[1] if previous[1].endswith("?") else ""
+    if question and len(question) <= _LINE_CHARS and _names_part(user, f"{question} {proposal}"):
+        text = f"{question} {cut(proposal, _PROPOSAL_CHARS)}"
+        return AnsweredLines(text, last.place, is_asked=True, asked_at=previous[0])
+    return None
+
+
+def _find_proposal(text: str) -> str:
+    """Return the sentences at the end of *text* that propose things, "" if they are steps."""
+    lines = [strip_markdown(line) for line in text[-_ENDING_CHARS:].splitlines()]
+    every = [part for line in lines for part in sentences(line)]
+    whole = (part for part in every if len(part) <= _LINE_CHARS and not part.endswith(":"))
+    parts = [part for part in whole if _PROPOSES.search(part)]
+    proposal = " ".join(parts)
+    return "" if _STEPS.search(proposal) or asks_leave(proposal) else proposal
+
+
+def _names_part(user: str, proposal: str) -> bool:
+    """Return whether the first clause of *user* with a name only names a part of *proposal*."""
+    stems = content_stems(proposal)
+    for clause in CLAUSE_END.split(user):
+        words = [word for word in map(str.casefold, WORD.findall(clause)) if word not in _FRAME]
+        if words:
+            names = content_stems(" ".join(words))
+            is_short = len(clause.split()) <= _CLAUSE_WORDS and len(names) <= _NAMES_MAX
+            named = len(names & stems)
+            return is_short and named >= _SHARE * len(names)
+    return False

@@ -1,0 +1,123 @@
+"""What the user chooses by its name from what the agent proposes in prose."""
+
+from __future__ import annotations
+
+import pytest
+from support.distilled import without_digest
+
+from memd.sleep.distil.exchanges import AgentText, NapKind
+from memd.sleep.distil.proposals import find_choice
+
+NOTHING = (0, "hello")
+
+
+@pytest.mark.parametrize(
+    ("proposed", "user"),
+    [
+        (
+            "Either tenacity in the worker, or a table of deliveries. I'd go for the table.",
+            "ok let's do the table, call it webhook_outbox, max 8 attempts",
+        ),
+        ("We could use Celery, or a plain cron job. I'd take the cron job.", "fine, cron then"),
+        ("I would store prices as cents, or use decimal.", "cents please, as bigint"),
+        ("The retention could be 30 or 90 days.", "90 days is better, legal asked for it"),
+        ("I suggest a weekly rota, or everybody when they can.", "weekly rota sounds good"),
+        ("You could write it in Go or keep it in Python.", "keep it in Python, nobody knows Go"),
+        ("For the cake: chocolate or carrot?", "carrot, and without nuts"),
+        ("Es ginge mit Celery oder mit einem Cronjob.", "ok, dann der Cronjob, alle zehn Minuten"),
+        ("Ich würde Hetzner nehmen, sonst AWS.", "Hetzner bitte, wegen Datenschutz"),
+    ],
+)
+def test_a_short_message_chooses_what_it_names(proposed: str, user: str) -> None:
+    chosen = find_choice(user, NOTHING, AgentText(1, f"I looked at both.\n\n{proposed}"))
+    assert chosen is not None
+    assert (chosen.text, chosen.place) == (proposed, 1)
+
+
+@pytest.mark.parametrize(
+    ("proposed", "user"),
+    [
+        ("I could look at the log or at the config. I'd start with the log.", "the log"),
+        ("Options: rerun, or clear the cache.", "no cache clearing, just rerun"),
+        ("We can commit now or after the tests.", "let's commit"),
+        ("I would put it on line 3 or drop the line.", "line 3"),
+        ("Do you want a short or a long answer?", "short, I'm on the train"),
+        ("Would you like me to merge it or to wait?", "merge it"),
+        ("Should I use red or blue?", "red"),
+        ("I would store prices as cents, or use decimal.", "what is wrong with cents?"),
+        ("I would store prices as cents, or use decimal.", "cents first, then the tests"),
+        ("I would store prices as cents, or use decimal.", "no idea, what would you do"),
+        ("I would store prices as cents, or use decimal.", "the cents column still shows an error"),
+        ("The prices are stored as cents.", "cents please"),
+        ("Is it cents?\nI recommend the cents:", "cents are good"),
+        ("Ich könnte mit dem Parser oder dem Lexer anfangen.", "erst den Lexer bitte"),
+    ],
+)
+def test_a_step_a_question_or_a_report_chooses_nothing(proposed: str, user: str) -> None:
+    assert find_choice(user, NOTHING, AgentText(1, proposed)) is None
+
+
+def _talk(*turns: tuple[str, str]) -> list[tuple[NapKind, str]]:
+    messages = [
+        {"role": role, "content": text}
+        for turn in turns
+        for role, text in zip(("user", "assistant"), turn, strict=True)
+    ]
+    return [(each.kind, each.text) for each in without_digest(messages)]
+
+
+def test_a_choice_is_a_decision_with_what_was_proposed_and_what_was_asked() -> None:
+    options = "Options: none, or a self-hosted Plausible."
+    made = _talk(
+        ("what about analytics?", options),
+        ("no analytics for now", "OK, none."),
+    )
+    assert made == [
+        (
+            NapKind.DECISION,
+            f"User: no analytics for now\nIn answer to: what about analytics? {options}",
+        )
+    ]
+
+
+def test_a_later_number_corrects_the_choice() -> None:
+    choice = "ok let's do the table, call it webhook_outbox, max 8 attempts"
+    later = "make it 5 attempts instead of 8, Petra says customers complain"
+    made = _talk(
+        ("how do we retry?", "Either tenacity, or a table of deliveries. I'd take the table."),
+        (choice, "Decided."),
+        (later, "Changed."),
+    )
+    assert made == [(NapKind.CORRECTION, f"{later}\nCorrects: {choice}")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "chosen", "refused"),
+    [
+        (
+            "Sollen wir drinnen oder draussen feiern?",
+            "Drinnen, im Indoorspielplatz Rabatzz.",
+            "doch lieber nicht Rabatzz, zu laut. wir mieten den Saal in der Bismarckstrasse",
+        ),
+        (
+            "Indoors or outdoors?",
+            "Indoors, at the Rabatzz indoor playground.",
+            "rather not Rabatzz, too loud. we rent the parish hall instead",
+        ),
+    ],
+)
+def test_a_choice_that_is_refused_later_is_gone(asked: str, chosen: str, refused: str) -> None:
+    others = ("Emil ist allergisch gegen Milch", "Notiert.")
+    made = _talk(("hello", asked), (chosen, "OK."), others, (refused, "OK."))
+    texts = [text for _, text in made]
+    assert refused in texts
+    assert others[0] in texts
+    assert not any(chosen in text for text in texts)
+
+
+def test_what_harms_somebody_stays_if_their_name_is_refused() -> None:
+    answer = "yes, without nuts, Ingrid is allergic"
+    made = _talk(
+        ("hello", "An octopus cake?"), (answer, "OK."), ("rather not Ingrid, she is ill", "OK.")
+    )
+    assert any(answer in text for _, text in made)
