@@ -50,7 +50,8 @@ _DECIDES = (
     rf"(?:wir|team) (?:jetzt |also |dann |nun )?(?:{_GERMAN_CHOOSES})",
     rf"(?<!^)(?<!können )(?<!sollen )(?<!warum )(?<!was )(?<!wie )(?:{_GERMAN_CHOOSES}) wir",
     rf"(?<!können )(?<!sollen )wir {_GERMAN_PLANS} (?:nur )?(?:am|an|bei|beim|mit|nach|in|im|zu"
-    r"|zum|zur|den|die|das|einen?|lieber) (?!.*\b(?:morgen|wieder|los|weiter|zurück)\b)\w+",
+    r"|zum|zur|den|die|das|einen?|lieber) (?!.*\b(?:morgen|wieder|los|weiter|zurück|fort|hoch"
+    r"|(?:he)?runter)\b)\w+",
     r"(?:den|die|das|ein\w*) [^.?!;,]{2,40} (?:mieten|buchen|leihen|schenken|kaufen|bestellen) wir"
     r" (?:am|bei|beim|in|im|bis)\b",
     r"(?<=, )nur (?:noch )?[\w-]+ und [\w-]+(?=\W*$)",
@@ -96,7 +97,8 @@ _CORRECTS = (
     rf"|ja )?nicht|moment|doch|eigentlich"
     rf"|äh)\b[\s,.:;!\u2013-]+(?:[^?]{{0,60}}\b)?(?:{_GERMAN_IS})",
     r"(?:nicht|kein\w*) [^.?!;]{1,60},? sondern",
-    rf"(?:ist|sind|findet|beginnt|startet) (?:jetzt|nun) (?:erst )?(?:am {_GERMAN_DAY}|um \d)",
+    rf"(?:ist|sind|findet|beginnt|startet) (?:jetzt|nun) (?:erst )?(?:am {_GERMAN_DAY}"
+    r"|um \d{1,2}(?:[:.]\d\d)?(?: uhr)?(?=\W*$|,))",
     r"du (?:hast|verwechselst|irrst|vertauschst|übersiehst|prüfst|nimmst|meinst"
     r"|hattest)\b[^.?!;]{0,80}\b(?:verwechselt|vertauscht|vergessen|übersehen|falsch\w*"
     r"|missverstanden|verdreht|gelöscht|geschrieben|kaputt)",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from support.distilled import without_digest
 
-from memd.sleep.distil.exchanges import AgentText, NapKind
-from memd.sleep.distil.proposals import find_choice
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
+from memd.sleep.distil.proposals import find_choice, find_chosen
+from memd.sleep.distil.speech import SentenceWorth
+from memd.sleep.distil.user.acts import Act
 
 NOTHING = (0, "hello")
 
@@ -55,6 +57,27 @@ def test_a_short_message_chooses_what_it_names(proposed: str, user: str) -> None
 )
 def test_a_step_a_question_or_a_report_chooses_nothing(proposed: str, user: str) -> None:
     assert find_choice(user, NOTHING, AgentText(1, proposed)) is None
+
+
+@pytest.mark.parametrize(
+    ("user", "worth", "plain", "life", "is_chosen"),
+    [
+        ("beech, money is short", -2.6, 5.4, -2.0, True),
+        ("squash everything, the history is a mess", -2.5, -3.5, -2.0, True),
+        ("other cable works", -5.0, -1.5, -2.0, False),
+        ("kill the job", -3.4, -7.0, -2.0, False),
+        # Certainly kept by its own words, and longer than a bare answer.
+        ("beech, for it must match the table from the wedding", -2.6, 5.4, -2.0, False),
+    ],
+)
+def test_by_a_model_a_choice_states_something(
+    user: str, worth: float, plain: float, life: float, *, is_chosen: bool
+) -> None:
+    proposal = "Beech or oak; the other cable; the job; or squash everything."
+    last = AgentText(1, f"I recommend: {proposal}")
+    worths = {user: SentenceWorth(worth, Act.DECISION, plain, -5.0, -2.0, life)}
+    exchange = Exchange(2, user, (last,), previous=NOTHING)
+    assert (find_chosen(user, exchange, last, worths) is not None) is is_chosen
 
 
 def _talk(*turns: tuple[str, str]) -> list[tuple[NapKind, str]]:
