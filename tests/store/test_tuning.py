@@ -269,19 +269,19 @@ async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
     room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[TuneStage] = []
-    do = Stages.run
+    run_stage = Stages.run
 
     async def counted(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
         if stage is TuneStage.TRAINING and stage not in done:
             done.append(stage)
             await cancelled()
         done.append(stage)
-        return await do(self, stage, *args)
+        return await run_stage(self, stage, *args)
 
     async def cancelled() -> None:
         room._stop = True
 
-    monkeypatch.setattr(Stages, "do", counted)
+    monkeypatch.setattr(Stages, "run", counted)
     first = await run_of(room)
     assert (first.stage, first.error) == (TuneStage.FAILED, tuning.CANCELLED)
 
@@ -324,16 +324,16 @@ async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
 ) -> None:
     await talked(house, PAIRS + 30)
     room = a_tuning(house)
-    do = Stages.run
+    run_stage = Stages.run
 
     async def forgetful(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
         if stage is TuneStage.MINING_NEGATIVES:
             entries, _ = await house.recall.list(ADA, ASKED, None, 40)
             for entry in entries:
                 await house.trash.delete(ADA, entry.id)
-        return await do(self, stage, *args)
+        return await run_stage(self, stage, *args)
 
-    monkeypatch.setattr(Stages, "do", forgetful)
+    monkeypatch.setattr(Stages, "run", forgetful)
 
     run = await run_of(room)
 

@@ -58,8 +58,8 @@ from memd.sleep.distil.passages import (
 )
 from memd.sleep.distil.proposals import find_chosen
 from memd.sleep.distil.sentence_worth import SentenceWorth, answers_nothing
-from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
+from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.text.preference import is_self_contained
 from memd.text.words import sentences
 

@@ -36,7 +36,7 @@ from memd.sleep.distil.agent.work import (
     working_commands,
 )
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.environment.given_up import find_refused
+from memd.sleep.distil.environment.replacements import refuses
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
 from memd.sleep.distil.language.open_work import LABEL, SUMS_UP, closes, drop_farewells
 from memd.sleep.distil.language.prose import sentences as prose_sentences
@@ -46,8 +46,7 @@ from memd.store.search.cjk_bigrams import SIGNS
 from memd.text.words import content_stems, sentences, tells_only_secret
 
 DIGEST_TOKENS_MAX = 300
-_CHARS_PER_TOKEN = 4
-_WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 3
+_CHARS_PER_TOKEN, _WORD_PIECE_CHARS, _CODE_PIECE_CHARS = 4, 4, 3
 _REQUEST_CHARS = 160
 _MORE_MAX, _MORE_CHARS, _MORE_WORDS_MIN = 4, 90, 5  # of the requests between the first and the last
 _WORDS_MIN, _AGREES_WORDS = 2, 4
@@ -261,7 +260,7 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
 
 
 def _split_requests(
-    requests: Sequence[str], memories: Iterable[NapMemory]
+    requests: Sequence[str], memories: Collection[NapMemory]
 ) -> tuple[str, list[str], str]:
     """Return the first of *requests*, those between, and the last, without those in *memories*.
 
@@ -278,18 +277,12 @@ def _split_requests(
     }
     first, *between = requests
     last = between.pop() if between else ""
-    refused = [
-        content_words(name)
-        for memory in memories
-        for sentence in sentences(user_part(memory.text))
-        if (name := find_refused(sentence))
-    ]
+    own = [user_part(memory.text) for memory in memories]
     between = [
         request
         for request in between
-        if not (
-            _is_known(request, known) or any(name <= content_words(request) for name in refused)
-        )
+        if not _is_known(request, known)
+        and not any(refuses(text, content_words(request)) for text in own)
     ]
     if _is_known(first, known):
         first = DIGEST_JOINT.join([cut(first, _MORE_CHARS), *between[:1]])

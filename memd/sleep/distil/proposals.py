@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from memd.sleep.distil.agent_questions import CLAUSE_END
 from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
-from memd.sleep.distil.asked import CLAUSE_END
 from memd.sleep.distil.exchanges import AgentText, Exchange
-from memd.sleep.distil.language.moment import reports, spoken_form
-from memd.sleep.distil.language.replies import asks_leave
+from memd.sleep.distil.language.current_moment import reports, spoken_form
+from memd.sleep.distil.language.replies import asks_permission
 from memd.sleep.distil.picks import find_pick
-from memd.sleep.distil.speech import SentenceWorth, weigh
-from memd.sleep.distil.user.acts import BARE_CHARS, STANDING, Act, judge, judge_sentence
+from memd.sleep.distil.sentence_worth import SentenceWorth, weigh
+from memd.sleep.distil.user.speech_acts import BARE_CHARS, STANDING, Act, judge, judge_sentence
 from memd.text.alternations import Phrases
 from memd.text.words import WORD, content_stems, sentences
 
@@ -132,7 +132,7 @@ def _find_proposal(text: str) -> str:
     whole = (part for part in every if len(part) <= _LINE_CHARS and not part.endswith(":"))
     parts = [part for part in whole if _PROPOSES.search(part)]
     proposal = " ".join(parts)
-    return "" if _STEPS.search(proposal) or asks_leave(proposal) else proposal
+    return "" if _STEPS.search(proposal) or asks_permission(proposal) else proposal
 
 
 def _names_part(user: str, proposal: str) -> bool:

@@ -17,8 +17,8 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
-from memd.sleep.distil.environment.replacements import find_refused, replaces_name
 from memd.sleep.distil.environment.places import moves
+from memd.sleep.distil.environment.replacements import refuses, replaces_name
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
@@ -26,7 +26,7 @@ from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.sleep.distil.user.speech_acts import ASKED, STANDING
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 from memd.sleep.transcript.messages import Message, text_to_store
-from memd.text.harms import tells_harm
+from memd.text.harms import states_health_risk
 from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
@@ -245,10 +245,9 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
 
 def _refuses(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user refuses in *later* a name that they chose in the answer *earlier*."""
-    if not earlier.answered or len(earlier.own) > _CHOICE_CHARS or tells_harm(earlier.own):
+    if not earlier.answered or len(earlier.own) > _CHOICE_CHARS or states_health_risk(earlier.own):
         return False
-    names = (find_refused(sentence) for sentence in sentences(later.own))
-    return any(name and content_words(name) <= earlier.users for name in names)
+    return refuses(later.own, earlier.users)
 
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:

@@ -29,7 +29,14 @@ from memd.sleep.distil.agent.calls import (
 )
 from memd.sleep.distil.agent.outcomes import plain_reason, reason
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import AgentText, Exchange, NapCandidate, NapKind, NapMemory, ToolRun
+from memd.sleep.distil.exchanges import (
+    AgentText,
+    Exchange,
+    NapCandidate,
+    NapKind,
+    NapMemory,
+    ToolRun,
+)
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems

@@ -11,11 +11,12 @@ import re
 from typing import NamedTuple
 
 from memd.sleep.distil.language.signs import FIRST, POINTS
+from memd.sleep.distil.language.words import content_words
 from memd.text.alternations import Phrases
 from memd.text.words import sentences
 
 # What is given up: "cursor" in "scrap the cursor, we do offset pagination after all".
-_UNDONE = r"(?P<replacement>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
+_UNDONE = r"(?P<old>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){0,3}?)"
 _NOTED = r"\W*(?:(?:no|actually|fyi|note|btw|so|also|and|ok(?:ay)?)\b\W+)*"
 _PART = (
     r"(?:\w+ )?(?:file|image|icon|button|colou?r|header|footer|text|label|link|line|title|logo|page"
@@ -89,11 +90,11 @@ def find_replacement(sentence: str) -> Replacement | None:
     True
     """
     match = next((match for pattern in _UNDOES if (match := pattern.match(sentence))), None)
-    if match is None or "?" in sentence or POINTS.search(match["replacement"]):
+    if match is None or "?" in sentence or POINTS.search(match["old"]):
         return None
     parts = match.groupdict()
     is_firm = parts["firm"] or parts.get("we") or _FIRM_END.search(parts.get("clause") or "")
-    return Replacement(match["replacement"].casefold(), bool(is_firm))
+    return Replacement(match["old"].casefold(), bool(is_firm))
 
 
 def find_refused(sentence: str) -> str:
@@ -104,6 +105,12 @@ def find_refused(sentence: str) -> str:
     """
     matches = (pattern.match(sentence) for pattern in _REFUSES)
     return next((match["name"] for match in matches if match), "")
+
+
+def refuses(text: str, words: frozenset[str]) -> bool:
+    """Return whether *text* refuses a name whose content words are all among *words*."""
+    names = filter(None, map(find_refused, sentences(text)))
+    return any(content_words(name) <= words for name in names)
 
 
 def replaces_name(text: str, earlier: str) -> bool:

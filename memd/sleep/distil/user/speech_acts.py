@@ -43,7 +43,7 @@ from memd.sleep.distil.language.signs import (
 )
 from memd.sleep.distil.language.standing_wishes import is_reminder, is_standing_wish, reproaches
 from memd.sleep.distil.user.foreign_languages import foreign_act, is_foreign_wish
-from memd.sleep.distil.user.settled import settles_value
+from memd.sleep.distil.user.settled_values import settles_value
 from memd.text.alternations import Phrases
 from memd.text.languages import ASKS_UNMARKED, WELL, YES, is_foreign, with_umlauts
 from memd.text.words import sentences

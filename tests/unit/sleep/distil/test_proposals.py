@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.distilled import without_digest
+from support.distilled_memories import without_digest
 
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
 from memd.sleep.distil.proposals import find_choice, find_chosen
-from memd.sleep.distil.speech import SentenceWorth
-from memd.sleep.distil.user.acts import Act
+from memd.sleep.distil.sentence_worth import SentenceWorth
+from memd.sleep.distil.user.speech_acts import Act
 
 NOTHING = (0, "hello")
 

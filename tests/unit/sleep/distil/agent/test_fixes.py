@@ -126,7 +126,7 @@ SET = "REDIS_URL=redis://localhost:6390 pytest -q"
 )
 @pytest.mark.parametrize("other", [OTHER_CAUSE, "Es schlug fehl, weil das Komma als Punkt galt."])
 def test_the_cause_of_what_the_user_reported_is_none_of_another_failure(
-    cures: Sequence[Run], line: str, other: str
+    cures: Sequence[ToolRun], line: str, other: str
 ) -> None:
     """The agent mends `slots.py`, the tests fail without Redis, and then it tells of `slots.py`."""
     mended, failed = _edit(1, "/s/slots.py"), _bash(2, "pytest -q", REDIS)
