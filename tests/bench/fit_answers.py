@@ -160,7 +160,7 @@ def nap_table(
         head = parse(package_head() | document(fit(rest, features[~own])))
         with (
             patch("memd.sleep.distil.sentence_worth.sentence_head", lambda its=head: its),
-            patch("bench.sentence_judge.sentence_head", lambda its=head: its),
+            patch("memd.embedding.sentence_states.sentence_head", lambda its=head: its),
         ):
             shares = _shares(each for each in answers if each["writer"] == writer)
         yield f"| {writer} | {shares} |"
