@@ -27,8 +27,12 @@ _ACKNOWLEDGEMENTS = rf"""
     wow, (?:ha)+h?, lol, got it, gotcha, i see, understood, i understand, makes sense, will do,
     (?:that )?sounds? (?:so |really |very )?(?:{_PRAISE}),
     (?:that |it )?looks? (?:so )?(?:{_PRAISE}), lgtm,
-    (?:that's|that is|it's|this is|that was|all|how)(?: so| really| very| just
+    (?:that'?s|that is|it'?s|this is|that was|all|how)(?: so| really| very| just
     | all)? (?:{_PRAISE})(?: news| to hear)?,
+    (?:that'?s|that is|that was) (?:exactly |just )?(?:what|how) i (?:want|need|meant|thought
+    |was looking for)(?:ed)?, (?:i'?m|we'?re) (?:all )?done,
+    for (?:today|now|tonight|the day|the week|this week),
+    a+h+, o+h+, aha+, h+m+, ship it, what'?s next, (?:coffee|lunch|tea) (?:time|break),
     you're welcome, you are welcome, no problem, np, no worries, my pleasure, anytime, well done,
     congrat(?:s|ulations)(?: to)?, agreed, i agree, exactly, absolutely, definitely, of course,
     indeed, done, (?:duly )?noted,
