@@ -55,7 +55,7 @@ from memd.text.languages import is_english
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # of a request that names a search mode and no number
-REQUEST_BARS = 2.0
+REQUEST_BARS = 3.0
 """Factor of all bars if the prompt asks nothing: an order, or a statement."""
 ELSEWHERE_BARS = 4.0
 """Factor of the bar of a memory of another project, in a prompt."""
