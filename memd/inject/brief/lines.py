@@ -79,8 +79,12 @@ def digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[Brie
         return []
     of_this_session = [row for row in digests if row.session_key == material.own_key]
     digest = of_this_session[0] if of_this_session else max(digests, key=lambda row: row.at_us)
-    ends = () if of_this_session else session_ends(rows).values()
-    later_ends = [end_us for end_us in ends if end_us > digest.at_us]
+    ends = {} if of_this_session else session_ends(rows)
+    later_ends = [
+        end_us
+        for key, end_us in ends.items()
+        if key != digest.session_key and end_us > digest.at_us
+    ]
     if len(later_ends) > DIGEST_SESSIONS:
         return []
     session = "this session" if of_this_session else "session"

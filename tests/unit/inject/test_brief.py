@@ -69,6 +69,8 @@ def test_the_digest_of_a_session_after_which_others_told_something_is_not_told()
     [line] = digest_lines([digest, *few], BriefMaterial())
     assert line.about == " of session, 1970-01-02, before one of 1970-01-05 without a digest"
     assert digest_lines([digest, *many], BriefMaterial()) == []
+    [line] = digest_lines([digest, row("use rye flour", "preference", 1, 3)], BriefMaterial())
+    assert line.about == " of session, 1970-01-02"
     [own] = digest_lines([digest, *many], BriefMaterial(own_key=1))
     assert own.about.startswith(" of this session")
 
