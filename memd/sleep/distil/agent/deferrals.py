@@ -25,6 +25,7 @@ from memd.sleep.distil.language.open_work import (
     is_remaining_work,
     postpones,
 )
+from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import words
@@ -54,6 +55,25 @@ _ANYTHING = Phrases(
 )
 _ASKS_WHEN = Phrases(r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE)
 
+_DATE = (
+    r"(?:tomorr?ow|tmrw?|(?:next )?(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:the )?next (?:week|month|sprint|release)"
+    r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch|übermorgen|morgen"
+    r"|nächste[nrs]? (?:woche|monat|sprint|release))"
+)
+_LATER = (
+    rf"(?:{_DATE}|later|soon|(?:the )?next (?:time|session)|another (?:time|day)|später"
+    r"|(?:das )?nächstes? mal)"
+)
+# "Next: ..." is an order, and "note for next time: ..." is advice.
+_DICTATED = Phrases(
+    r"(?:- )?(?:(?:ok(?:ay)?|and|also|und)\b[,\s]+)*(?:"
+    rf"to[- ]?dos?(?P<when>(?:,? (?:(?:for|für) )?{_LATER})?)"
+    r"|(?P<date>(?:(?:still |noch )?(?:open|offen)|left|reminder|remember|note|merken|notiz)"
+    rf" (?:for|für) {_DATE})):\s*(?P<task>\S.*)"
+)
+_NO_TASK = re.compile(r"\W*(?:(?:none|nothing|nix|nichts|keine)\b|$)", re.IGNORECASE)
+
 
 class OpenPoint(NamedTuple):
     """An open point; *by_user* says that its text is the user's own."""
@@ -62,12 +82,20 @@ class OpenPoint(NamedTuple):
     by_user: bool = False
 
 
+class _Todo(NamedTuple):
+    """A to-do; *is_for_later* says that it names a later time."""
+
+    task: str
+    is_for_later: bool
+
+
 def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
     """Return what the user postpones, the latest message first.
 
     The last messages count unless files were edited since. Earlier ones count if they postpone
-    something beyond the session and no later message takes it up. A point is *by_user* only if the
-    user typed it: not if they pasted it, or a program wrote it in their name.
+    something beyond the session and no later message takes it up. A to-do ("todo: ...") counts
+    wherever it was said until a later message takes it up. A point is *by_user* only if the user
+    typed it: not if they pasted it, or a program wrote it in their name.
     """
     deferrals: list[OpenPoint] = []
     asked = [exchange for exchange in reversed(exchanges) if exchange.user]
@@ -83,6 +111,7 @@ def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         deferrals += [point for point in deferred if point.by_user or not has_edits]
         if has_edits:
             break
+    deferrals += _find_todos(asked)
     for at, exchange in enumerate(asked[parting:], parting):
         around = chain.from_iterable(near.runs for near in asked[at - 1 : at + 1])
         if any(map(edited_path, around)):
@@ -94,6 +123,54 @@ def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
             if is_beyond and not _is_taken_up(point.text, asked[:at])
         ]
     return deferrals
+
+
+def _find_todos(asked: Sequence[Exchange]) -> Iterator[OpenPoint]:
+    """Yield the to-dos that the user typed; *asked* begins with the latest message.
+
+    Left out are those that edits may have done: edits on the same message unless it names a later
+    time, or on the next one if that only says "do it".
+    """
+    for at, exchange in enumerate(asked):
+        has_edits = any(map(edited_path, exchange.runs))
+        for todo in filter(None, map(_find_todo, _split_message(exchange)[1])):
+            point = _as_point(exchange, cut(todo.task, 2 * OPEN_CHARS))
+            may_be_done = (has_edits and not todo.is_for_later) or _is_done(point.text, asked[:at])
+            if point.by_user and not may_be_done:
+                yield point
+
+
+def _find_todo(sentence: str) -> _Todo | None:
+    """Return the to-do that a user's *sentence* dictates, None without one.
+
+    >>> _find_todo("todo: cut over the dns"), _find_todo("TODO for later: refunds")
+    (_Todo(task='cut over the dns', is_for_later=False), _Todo(task='refunds', is_for_later=True))
+    >>> _find_todo("# TODO: cut over the dns"), _find_todo("todo: nothing")
+    (None, None)
+    """
+    match = _DICTATED.match(sentence)
+    if match is None:
+        return None
+    task = match["task"]
+    if task.endswith("?") or _NO_TASK.match(task) or PRINTED.search(task):
+        return None
+    return _Todo(task, bool(match["when"] or match["date"]))
+
+
+def _is_done(text: str, later: Sequence[Exchange]) -> bool:
+    """Return whether *later* exchanges, the latest first, take a point up or report its edits."""
+    edited = [exchange for exchange in later if any(map(edited_path, exchange.runs))]
+    following = later[-1:] if later and later[-1] in edited else ()
+    stems = content_stems(text)
+    return (
+        _is_taken_up(text, later)
+        or any(_names_nothing(exchange.user) or approves(exchange.user) for exchange in following)
+        or any(
+            len(stems & content_stems(spoken.text)) >= _TAKEN_SHARE * len(stems)
+            for exchange in edited
+            for spoken in exchange.texts[-1:]
+        )
+    )
 
 
 def _split_message(exchange: Exchange) -> tuple[list[str], list[str]]:
@@ -117,7 +194,7 @@ def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
         label = USER_LABEL.match(line) if ":" in line else None
         text = line[label.end() :] if label else line
         is_listed = label and not describes_no_task(text) and is_remaining_work(text)
-        if _names_nothing(text) or defers(text):
+        if _names_nothing(text) or defers(text) or _find_todo(line):
             continue
         if postpones(text) or (not has_edits and (is_listed or is_missing(text))):
             yield text
@@ -129,7 +206,7 @@ def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[O
     If a line does not name it, that is the line before, or what the agent said last.
     """
     for number, line in enumerate(lines):
-        deferral = defers(line)
+        deferral = None if _find_todo(line) else defers(line)
         if deferral is None:
             continue
         before = lines[number - 1] if number else ""

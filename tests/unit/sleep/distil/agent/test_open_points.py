@@ -128,6 +128,59 @@ def test_what_is_left_for_another_day_is_open_though_the_session_goes_on() -> No
 
 
 @pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("todo: cut over dns on monday, cancel fly", "cut over dns on monday, cancel fly"),
+        ("are they reviewed? todo: ask Marta to proofread", "ask Marta to proofread"),
+        ("todo for later: refunds, we have no form yet", "refunds, we have no form yet"),
+        ("TODO later: test the import on windows", "test the import on windows"),
+        ("ok, todo for friday: tell support", "tell support"),
+        ("Perfekt. Todo: Zertifikat erneuern", "Zertifikat erneuern"),
+        ("open for next week: the pager of the list", "the pager of the list"),
+        ("merken für nächste Woche: Backups prüfen", "Backups prüfen"),
+        ("todo für später: Dunkelmodus im Druck", "Dunkelmodus im Druck"),
+        ("todo: gz files should error out, not today though",
+         "gz files should error out, not today though"),
+        ("todo: nothing", None),
+        ("todo: which one?", None),
+        ("# TODO: remove the old path", None),
+        ("build a todo app: a list and a form", None),
+        ("note for next time: never use sed here", None),
+        ("what I want you to do: add the pager", None),
+        ("the todo list says: add the pager", None),
+        ("for the demo: use port 8099", None),
+        ("was offen für alle ist: der Hof", None),
+    ],
+)  # fmt: skip
+def test_a_to_do_is_open_wherever_in_the_session_it_was_said(text: str, left: str | None) -> None:
+    answer = AgentText(1, "--follow polls every 250 ms and handles truncation.")
+    first = Exchange(0, "does it follow?", (), [answer], [], 1)
+    dictated = Exchange(2, text, (answer,), [AgentText(3, "Noted.")], [], 3)
+    later = [_exchange(talk, "I see.") for talk in ("what's for lunch", "lol", "bye then")]
+    expected = [] if left is None else [left]
+    assert open_texts([first, dictated]) == expected
+    assert open_texts([first, dictated, *later]) == expected
+    edit = ToolRun(2, "", "Edit", {"file_path": "a.rs", "old_string": "1"}, "ok")
+    assert open_texts([first, dictated, _exchange("ok do it", "It is in.", edit)]) == []
+    other = _exchange("rename the flag of the config", "Renamed it.", edit)
+    assert open_texts([first, dictated, other, *later]) == expected
+
+
+def test_a_to_do_that_was_done_is_not_open() -> None:
+    edit = ToolRun(2, "", "Edit", {"file_path": "a.rs", "old_string": "1"}, "ok")
+    assert open_texts([_exchange("todo: add a pager to the list", "It is in.", edit)]) == []
+    dictated = _exchange("todo: add a pager to the list", "Noted.")
+    late = _exchange("ship it. todo for later: add a pager to the list", "Shipped.", edit)
+    assert open_texts([late]) == ["add a pager to the list"]
+    for done in (
+        _exchange("now the pager of the list", "It is in."),
+        _exchange("what else is open? finish that", "The list has a pager now.", edit),
+    ):
+        for exchange in (dictated, late):
+            assert open_texts([exchange, done, _exchange("nice", "Yes."), _exchange("bye")]) == []
+
+
+@pytest.mark.parametrize(
     "heading",
     ["Danke! Still to do next time:", "## TODO", "noch offen", "For tomorrow:", "Was noch fehlt:",
      "Offene Punkte für nächstes Mal:", "offene Punkte fuer naechstes Mal:", "Steht noch aus:",
