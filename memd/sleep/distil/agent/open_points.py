@@ -34,6 +34,7 @@ from memd.sleep.distil.language.open_work import (
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
 from memd.text.words import content_stems
+from memd.text.words import sentences as split_sentences
 
 OPEN_MAX = 4
 """The number of open points in a digest, so that they leave room for its other fields."""
@@ -93,16 +94,26 @@ def find_unfinished(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
 def _ending(answered: Sequence[Exchange]) -> str:
     """Return the end of the answer to the last message that does not just close the session.
 
-    Later answers without tool calls are appended: they may sum up what is left.
+    Later answers are appended: they may sum up what is left. Of one with tool calls, which reports
+    them ("Committed."), only from a label such as "Open:" on.
     """
     texts: list[str] = []
     for exchange in reversed(answered):
         is_close = len(exchange.user) <= _CLOSES_CHARS and closes(exchange.user)
-        if not is_close or not exchange.runs:
-            texts.append(exchange.texts[-1].text[-_TAIL_CHARS:])
+        text = exchange.texts[-1].text[-_TAIL_CHARS:]
+        texts.append(_from_open_label(text) if is_close and exchange.runs else text)
         if not is_close:
             break
-    return "\n\n".join(reversed(texts))
+    return "\n\n".join(filter(None, reversed(texts)))
+
+
+def _from_open_label(text: str) -> str:
+    """Return *text* from the line on that has a label or heading of open points, "" without one."""
+    lines = text.splitlines()
+    for at, line in enumerate(lines):
+        if _heads_open(line) or any(map(LABEL.match, split_sentences(line))):
+            return "\n".join(lines[at:])
+    return ""
 
 
 def _open_boxes(text: str) -> list[str]:

@@ -382,6 +382,28 @@ def test_what_an_answer_labels_as_open_is_open(label: str) -> None:
     assert open_texts([_exchange("that's it", f"See you. {label}: nothing.")]) == []
 
 
+def test_what_the_report_of_a_last_commit_labels_as_open_is_open() -> None:
+    built = _exchange("add a parser", "The parser reads filters. The cache still needs a limit.")
+    commit = ToolRun(2, "", "Bash", {"command": "git commit -am parser"}, "[main 3f1a2bc] parser")
+
+    def left_after(report: str) -> list[str]:
+        return open_texts([built, _exchange("nice, commit and that's it", report, commit)])
+
+    limit, operator = "The cache still needs a limit.", "the operator is not evaluated yet."
+    assert left_after(f"Committed as 3f1a2bc. Open: {operator}") == [limit, operator]
+    assert left_after(f"Committet. Noch offen: {operator}") == [limit, operator]
+    assert left_after("Committed.\n\nOpen:\n- the operator of regular expressions") == [
+        "the operator of regular expressions"
+    ]
+    for report in (
+        "Committed as 3f1a2bc. It is not pushed yet.",
+        "Committed as 3f1a2bc. Open: nothing.",
+        "Opened a pull request: 3f1a2bc is its head.",
+        "All tasks are done and committed.",
+    ):
+        assert left_after(report) == [limit]
+
+
 def test_a_session_that_the_user_stopped_says_so() -> None:
     assert open_texts([_exchange("go", "I go."), _exchange(STOPPED)]) == [
         "the user stopped the agent"
