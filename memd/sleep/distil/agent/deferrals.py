@@ -1,7 +1,8 @@
 """Find what the user postpones. Pure.
 
 "Let's do the retries tomorrow" names the task. "Do it next time" refers to the agent's last
-sentences, and "tomorrow maybe" to the sentence before it; then that text is the open point.
+sentences, or to what the user suggested before, and "tomorrow maybe" to the sentence before it;
+then that text is the open point. What the agent reports as done is none.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.language.open_work import (
     ITEM,
+    OFFERED,
     OPEN_CHARS,
     USER_LABEL,
     defers,
@@ -52,6 +54,17 @@ _ANYTHING = Phrases(
     r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
     r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
     r"|veremos|vediamo|zien)\b"
+)
+_SUGGESTS = Phrases(
+    r"\W*(?:(?:ok(?:ay)?|so|and|und|also)\b\W*)?"
+    r"(?:(?:should|shall) (?:we|i|you)|(?:sollen|sollten|wollen) wir|soll(?:te)? ich)\b"
+    r"(?P<step>.*?)(?: (?:now|jetzt|today|heute|then))?\?$"
+)
+# In a report of work: a question, or something that is not done.
+_UNDONE = re.compile(
+    r"\?|\b(?:next|could|would|still|missing|not|yet|remain\w*|left|needs?"
+    r"|noch|fehl\w+|nicht|n(?:ä|ae)chste\w*|k(?:ö|oe)nnte\w*)\b",
+    re.IGNORECASE,
 )
 _ASKS_WHEN = Phrases(r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE)
 
@@ -107,7 +120,7 @@ def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         points = [] if has_edits else items
         points += [cut(text, 2 * OPEN_CHARS) for text in _parting_lines(lines, has_edits=has_edits)]
         deferrals += [_as_point(exchange, text) for text in points]
-        deferred = [point for point, _ in _find_deferred(exchange, lines)]
+        deferred = [point for point, _ in _find_deferred(exchange, lines, asked[parting:])]
         deferrals += [point for point in deferred if point.by_user or not has_edits]
         if has_edits:
             break
@@ -119,7 +132,7 @@ def find_deferrals(exchanges: Sequence[Exchange]) -> list[OpenPoint]:
         _, lines = _split_message(exchange)
         deferrals += [
             point
-            for point, is_beyond in _find_deferred(exchange, lines)
+            for point, is_beyond in _find_deferred(exchange, lines, asked[at + 1 :])
             if is_beyond and not _is_taken_up(point.text, asked[:at])
         ]
     return deferrals
@@ -200,10 +213,13 @@ def _parting_lines(lines: Sequence[str], *, has_edits: bool) -> Iterator[str]:
             yield text
 
 
-def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[OpenPoint, bool]]:
+def _find_deferred(
+    exchange: Exchange, lines: Sequence[str], earlier: Sequence[Exchange]
+) -> Iterator[tuple[OpenPoint, bool]]:
     """Yield what *lines* postpone, and whether that is beyond the session.
 
-    If a line does not name it, that is the line before, or what the agent said last.
+    If a line does not name it, that is the line before, what the user suggested in the message
+    before (*earlier* begins with it), or what the agent said last.
     """
     for number, line in enumerate(lines):
         deferral = None if _find_todo(line) else defers(line)
@@ -214,8 +230,26 @@ def _find_deferred(exchange: Exchange, lines: Sequence[str]) -> Iterator[tuple[O
             yield _as_point(exchange, cut(line, 2 * OPEN_CHARS)), deferral.is_beyond
         elif not deferral.task and is_remaining_work(before) and not approves(before):
             yield _as_point(exchange, cut(before, 2 * OPEN_CHARS)), deferral.is_beyond
-        elif (spoken := _last_spoken(exchange)) and not _ASKS_WHEN.search(spoken):
+        elif suggestion := next(chain.from_iterable(map(_suggestions, earlier[:1])), None):
+            yield suggestion, deferral.is_beyond
+        elif (spoken := _last_spoken(exchange)) and not (
+            _ASKS_WHEN.search(spoken) or _reports_work(spoken, earlier[:1])
+        ):
             yield OpenPoint(spoken), deferral.is_beyond
+
+
+def _suggestions(exchange: Exchange) -> Iterator[OpenPoint]:
+    """Yield the questions of the user that suggest a step: "should we do the refunds now?"."""
+    for line in _split_message(exchange)[1]:
+        match = _SUGGESTS.match(line)
+        if match and not _names_nothing(_without_verb(match["step"].strip())):
+            yield _as_point(exchange, cut(line, 2 * OPEN_CHARS))
+
+
+def _reports_work(spoken: str, previous: Sequence[Exchange]) -> bool:
+    """Return whether the agent's words only report the edits of the *previous* exchange."""
+    has_edits = any(edited_path(run) for exchange in previous for run in exchange.runs)
+    return has_edits and not (_UNDONE.search(spoken) or OFFERED.search(spoken))
 
 
 def _without_verb(what: str) -> str:

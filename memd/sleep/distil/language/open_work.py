@@ -7,6 +7,7 @@ checks at the screen ("refresh the page") and finished work are not.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from memd.sleep.distil.language.phrases import PRINTED
@@ -179,7 +180,21 @@ _OBJECT = re.compile(
     r"\b(?:it|this|that|them|these|those|the|all|rest|everything)\b", re.IGNORECASE
 )
 _CLAUSE_GAP = re.compile(r"[,;]\s+")
-_WITHIN_SESSION = re.compile(r"later|not (?:now|yet)", re.IGNORECASE)
+_WITHIN_SESSION = re.compile(r"later|sp(?:ä|ae)ter|not (?:now|yet)|jetzt.*", re.IGNORECASE)
+# What should be done, with a clause behind it that puts it off: "... must fail, but not today".
+_NEEDED = re.compile(
+    rf"{_LEAD}(?!(?:i|he|she|ich|er|sie)\b).*\b(?:should(?! (?:work|do|be (?:fine|ok|enough))\b)"
+    r"|must|needs? to|ha(?:s|ve) to(?! (?:go|leave|run|catch)\b)|ought to|sollte[nt]?"
+    r"|m(?:ü|ue)ss(?:en|te|ten)|mu(?:ss|ß)) ",
+    re.IGNORECASE,
+)
+_NOT_NOW = re.compile(
+    r"\W*(?:(?:but|and|aber|und|nur)\s+)?(?:(?:that(?:'?s| is) )?for |erst |lieber )?"
+    rf"(?P<when>{_ANOTHER_TIME}|sp(?:ä|ae)ter|heute nicht(?: mehr)?|nicht heute"
+    r"|jetzt (?:noch )?nicht)(?: dann| vielleicht| mehr)?"
+    rf"{_SOFTLY}",
+    re.IGNORECASE,
+)
 # Longer phrases first: a shorter match would leave a word behind.
 _FAREWELL = Phrases(
     r"\b(?:(?:see (?:you|ya)|until|talk(?: to you)?|speak)"
@@ -303,16 +318,23 @@ def defers(sentence: str) -> Deferral | None:
 
     >>> defers("ok, add it later, have to leave"), defers("tomorrow maybe")
     (Deferral(task='add it', is_beyond=False), Deferral(task='', is_beyond=True))
+    >>> defers("gz files should fail, but not today")
+    Deferral(task='gz files should fail', is_beyond=True)
     >>> defers("Printing is tomorrow"), defers("The dentist is half an hour later")
     (None, None)
     """
     if sentence.endswith("?"):
         return None
-    clauses = [
+    clauses = _CLAUSE_GAP.split(drop_farewells(sentence))
+    for needed, clause in pairwise(clauses):
+        not_now = _NOT_NOW.fullmatch(clause)
+        if not_now and _NEEDED.match(needed) and is_remaining_work(needed):
+            return Deferral(needed, not _WITHIN_SESSION.fullmatch(not_now["when"]))
+    matches = [
         *map(_SETS_ASIDE.match, _CLAUSE_GAP.split(sentence)),
-        *map(_DEFERS.match, _CLAUSE_GAP.split(drop_farewells(sentence))),
+        *map(_DEFERS.match, clauses),
     ]
-    return next((deferral for clause in clauses if (deferral := _as_deferral(clause))), None)
+    return next((deferral for match in matches if (deferral := _as_deferral(match))), None)
 
 
 def _as_deferral(match: re.Match[str] | None) -> Deferral | None:

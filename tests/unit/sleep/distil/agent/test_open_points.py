@@ -115,6 +115,73 @@ def test_a_step_for_another_time_is_open_in_the_words_that_name_it(
     assert open_texts([slow, Exchange(2, text, (answer,), [AgentText(3, "Okay.")], [], 3)]) == left
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gz files need to error out, not today though",
+        "we should paginate the list, but not now",
+        "the export must handle umlauts, but that's for later",
+        "we need to fix the header, tomorrow maybe",
+        "wir sollten die Liste noch sortieren, aber nicht heute",
+        "die Mails müssen auf deutsch sein, aber erst später",
+        "der Import muss schneller werden, morgen dann",
+    ],
+)
+def test_what_should_be_done_but_not_now_is_open_in_the_user_s_words(text: str) -> None:
+    answer = AgentText(1, "It polls every 250 ms and handles truncation.")
+    first = Exchange(0, "does it follow?", (), [answer], [], 1)
+    assert open_texts([first, Exchange(2, text, (answer,), [AgentText(3, "Okay.")])]) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I have to catch my train, later maybe", "sounds good to me, tomorrow maybe",
+     "it should work now, later", "we have to leave, tomorrow", "the build is green, not today",
+     "right, not now", "you should get some rest, tomorrow"],
+)  # fmt: skip
+def test_what_only_says_why_not_now_is_no_task(text: str) -> None:
+    answer = AgentText(1, "The list runs 311 queries. A join would do.")
+    first = Exchange(0, "why is it slow?", (), [answer], [], 1)
+    assert text not in open_texts([first, Exchange(2, text, (answer,), [AgentText(3, "Okay.")])])
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ("nice. should we do refunds now? how long would it take", "should we do refunds now?"),
+        ("shall we move the worker to a queue?", "shall we move the worker to a queue?"),
+        ("sollen wir die Retouren jetzt bauen?", "sollen wir die Retouren jetzt bauen?"),
+        ("ok, should we do it now?", "Half a day: a form and tests."),
+        ("how long would refunds take?", "Half a day: a form and tests."),
+    ],
+)
+def test_not_today_puts_off_what_the_user_suggested(asked: str, left: str) -> None:
+    answer = AgentText(1, "Half a day: a form and tests.")
+    first = Exchange(0, asked, (), [answer], [], 1)
+    assert open_texts([first, Exchange(2, "not today", (answer,), [AgentText(3, "Okay.")])]) == [
+        left
+    ]
+
+
+@pytest.mark.parametrize(
+    ("report", "left"),
+    [
+        ("It polls every 250 ms and handles truncation.", []),
+        ("It polls. Should I add a flag for it?", ["It polls. Should I add a flag for it?"]),
+        (
+            "It polls. The flag still needs a test.",
+            ["It polls. The flag still needs a test.", "The flag still needs a test."],
+        ),
+        ("It polls. Next would be a flag.", ["It polls. Next would be a flag."]),
+    ],
+)
+def test_what_the_agent_reports_as_done_is_not_put_off(report: str, left: list[str]) -> None:
+    edit = ToolRun(2, "", "Edit", {"file_path": "a.rs", "old_string": "1"}, "ok")
+    answer = AgentText(1, report)
+    first = Exchange(0, "follow the file", (), [answer], [edit], 1)
+    assert open_texts([first, Exchange(2, "right. not now", (answer,), [])]) == left
+
+
 def test_what_is_left_for_another_day_is_open_though_the_session_goes_on() -> None:
     answer = AgentText(1, "Both mails would go out twice. A table of event ids would solve it.")
     first = Exchange(0, "what if it comes twice?", (), [answer], [], 1)
