@@ -43,6 +43,9 @@ _USAGE_IN_TRANSCRIPT = ("codex", "gemini", "copilot")
 """Assistants that report the usage of the window only in their transcripts."""
 _UNREADABLE_TRANSCRIPT = ("qwen",)
 """Assistants whose transcripts memd cannot read; their naps use the ingested turns."""
+_CONTINUES = (events.BEGIN, events.PROMPT)
+"""Actions after which the next one of _NAPS is no duplicate: the session went on."""
+_NAPS = (events.COMPACTS, events.END)
 
 
 def handle(connection: HookConnection, event: HookEvent) -> None:
@@ -54,6 +57,9 @@ def handle(connection: HookConnection, event: HookEvent) -> None:
     parts = (event.session, event.action, event.mark, event.text or "", event.begins or "")
     if not marks.take(hook_marks.stamp(*parts)):
         return
+    if event.action in _CONTINUES:
+        for action in _NAPS:
+            marks.release(hook_marks.stamp(event.session, action, "", "", ""))
     if event.action == events.BEGIN:
         marks.clear()
         _handle_begin(connection, event, marks)

@@ -32,6 +32,12 @@ def stamp(*parts: str) -> str:
     return f"{_imp.source_hash(0, raw).hex()}{len(raw):x}"
 
 
+def _slots(name: str, now_s: float | None) -> tuple[str, str]:
+    """Return the marks of the event *name* in the last time slot and in this one."""
+    slot = int((time.time() if now_s is None else now_s) / DUPLICATE_S)  # noqa: TID251
+    return f"{name}.{slot - 1}", f"{name}.{slot}"
+
+
 class Marks:
     """The marks in the folder next to a socket. If it cannot be written, every event is new."""
 
@@ -43,9 +49,14 @@ class Marks:
 
         A slot has ``DUPLICATE_S``. Of several processes at once, one gets True.
         """
-        slot = int((time.time() if now_s is None else now_s) / DUPLICATE_S)  # noqa: TID251
-        last, current = (os.path.join(self._folder, f"{name}.{at}") for at in (slot - 1, slot))
-        return not os.path.exists(last) and self._create_mark(current)
+        last, current = _slots(name, now_s)
+        exists = os.path.exists(os.path.join(self._folder, last))
+        return not exists and self._create_mark(os.path.join(self._folder, current))
+
+    def release(self, name: str, now_s: float | None = None) -> None:
+        """Delete the marks of the event *name*, so that the next one is no duplicate."""
+        for mark in _slots(name, now_s):
+            self.remove(mark)
 
     def add(self, name: str) -> None:
         """Set the mark *name*, for ``LASTING_S`` if it begins with ``LASTING``, else ``KEPT_S``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -21,11 +22,14 @@ def test_messages_in_any_script_fit_into_a_frame() -> None:
 
 
 class RecordedConnection(HookConnection):
-    """Records the notifications, and leaves no marks: its folder cannot be created."""
+    """Records the notifications. By default it leaves no marks: its folder cannot be created."""
 
-    def __init__(self) -> None:
-        self.path = "/dev/null/memd.sock"
+    def __init__(self, path: str = "/dev/null/memd.sock") -> None:
+        self.path = path
         self.sent: dict[str, bytes] = {}
+
+    def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
+        return {}
 
     def notify(self, method: str, params: dict[str, object]) -> None:
         self.sent[method] = frame({"jsonrpc": "2.0", "method": method, "params": params})
@@ -52,3 +56,26 @@ def test_an_answer_in_any_script_fits_into_a_frame_or_is_not_sent(
     assert ("memory.ingest" in connection.sent) is is_ingested
     assert "usage.report" in connection.sent
     assert max(map(len, connection.sent.values())) < FRAME_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("between", "is_reported"),
+    [
+        ([], False),
+        ([("SessionStart", {"source": "resume"})], True),
+        ([("UserPromptSubmit", {"prompt": "tabs, please"})], True),
+        ([("UserPromptSubmit", {"prompt": "tabs, please", "session_id": "t"})], False),
+    ],
+)
+def test_a_session_that_goes_on_can_end_again(
+    tmp_path: Path, between: list[tuple[str, dict[str, str]]], is_reported: bool
+) -> None:
+    connection = RecordedConnection(str(tmp_path / "memd.sock"))
+    end: tuple[str, dict[str, str]] = ("SessionEnd", {"reason": "other"})
+    for name, fields in (end, *between, end):
+        connection.sent.clear()
+        raw = json.dumps({"session_id": "s", **fields}).encode()
+        event = payload.read("claude-code", name, raw)
+        assert event is not None
+        handle(connection, event)
+    assert ("usage.report" in connection.sent) is is_reported
