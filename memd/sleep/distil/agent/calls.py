@@ -209,6 +209,35 @@ def is_check(called: Command) -> bool:
     return _CHECKING.search(called.about) is not None
 
 
+# An argument that selects some of the tests or files: "-k", "tests/unit", "a.py::test_b".
+_PART = Phrases(
+    r"-(?:k|t|run)|--(?:run=|(?:grep|filter)\b).*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
+    r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)",
+    0,
+)
+# The same by name: "cargo test parser", "cargo +nightly test". A toolchain is also a part.
+_NAMED_PART = Phrases(
+    r"\bcargo (?:\+|[^;&|]*\s(?:-p|--(?:package|test|bin|example))[ =])"
+    r"|\b(?:cargo (?:test|nextest run)|pytest|jest|vitest(?: run)?|playwright test|manage\.py test"
+    r"|unittest|(?:npm|pnpm|yarn|bun)(?: run)? test)"
+    r"(?: --(?:release|workspace|all)?(?!\S)| -[qvxsl]{1,2}(?!\S))*"
+    r" (?!(?:tests?|specs?|src|lib|run|watch|ci|discover)(?!\S))[a-z_][\w.:-]*(?!\S)"
+)
+
+
+def selects_part(line: str) -> bool:
+    """Return whether a command runs in a folder below, or has an argument that selects a part.
+
+    >>> [selects_part(line) for line in ("cargo test parser", "pytest -q", "pytest -q orders")]
+    [True, False, True]
+    """
+    if line.startswith("cd ") or _NAMED_PART.search(line):
+        return True
+    program = about(line).split()  # with the script that an interpreter runs
+    arguments = line.rpartition("&& ")[2].split()[1:]
+    return any(_PART.fullmatch(word) for word in arguments if word not in program)
+
+
 def shorten(line: str) -> str:
     """Return a command line without leading ``cd``, output filters and trailing git commands.
 

@@ -22,6 +22,7 @@ from memd.sleep.distil.agent.calls import (
     folder_below,
     is_check,
     is_noise,
+    selects_part,
     shorten,
 )
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
@@ -141,12 +142,6 @@ _GONE = Phrases(
     r"|no rule to make target|not recognized as an internal"
 )
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
-# An argument that selects some of the tests or files: "-k", "tests/unit", "a.py::test_b".
-_PART = Phrases(
-    r"-(?:k|t|run)|--(?:run|grep|filter)\b.*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
-    r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)",
-    0,
-)
 _ASIDE = Phrases(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
     r"|/tmp/|/dev/null",
@@ -206,6 +201,8 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
         by_purpose["by-hand"] = list(by_hand.values())[-_PER_PURPOSE_MAX:]
     gone = tuple(sorted(_find_gone(exchanges)))
     for purpose, used in by_purpose.items():
+        if f"{COMMANDS_SLOT}{purpose}" in WHOLE_SLOTS:
+            used.sort(key=lambda command: selects_part(command[0]))
         lines, places = zip(*used[:_PER_PURPOSE_MAX], strict=True)
         text = f"{_LABELS[purpose]}: {'; '.join(lines)}"
         slot = f"{COMMANDS_SLOT}{purpose}"
@@ -374,16 +371,7 @@ def covers_a_part(text: str) -> bool:
     >>> covers_a_part("To run the tests here: go test ./...; pytest tests/a.py")
     False
     """
-    return all(map(_selects_part, filter(about, text.partition(": ")[2].split("; "))))
-
-
-def _selects_part(line: str) -> bool:
-    """Return whether a command runs in a folder below, or has an argument that selects a part."""
-    if line.startswith("cd "):
-        return True
-    program = about(line).split()  # with the script that an interpreter runs
-    arguments = line.rpartition("&& ")[2].split()[1:]
-    return any(_PART.fullmatch(word) for word in arguments if word not in program)
+    return all(map(selects_part, filter(about, text.partition(": ")[2].split("; "))))
 
 
 def _typed_commands(user: str) -> Iterator[tuple[str, str]]:

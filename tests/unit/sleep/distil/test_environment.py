@@ -231,6 +231,37 @@ def test_what_is_run_in_a_part_of_the_project_covers_a_part() -> None:
     assert not covers_a_part("To run the tests here: npm test; cd web && npm test")
 
 
+@pytest.mark.parametrize(
+    ("line", "is_part"),
+    [
+        ("cargo test parser", True),
+        ("cargo test --release parser::empty", True),
+        ("cargo +1.80 test", True),
+        ("cargo clippy -p api", True),
+        ("go test -run TestCart ./...", True),
+        ("pytest -q orders", True),
+        ("python manage.py test orders", True),
+        ("npm test -- -t cart", True),
+        ("npx vitest run cart", True),
+        ("cargo test --features sqlite", False),
+        ("cargo test -- --nocapture", False),
+        ("pytest -n auto", False),
+        ("pytest tests", False),
+        ("python -m pytest -p no:cacheprovider", False),
+        ("pnpm test --run", False),
+        ("npx vitest run", False),
+        ("go test ./...", False),
+    ],
+)
+def test_an_argument_selects_a_part_of_the_tests(line: str, is_part: bool) -> None:
+    assert covers_a_part(f"To run the tests here: {line}") is is_part
+
+
+def test_the_command_for_all_tests_comes_before_those_for_a_part() -> None:
+    lines = ("pytest tests/a.py",) * 3 + ("npx jest cart",) * 2 + ("make test",)
+    assert told_commands(*lines) == ["make test", "pytest tests/a.py"]
+
+
 def test_one_command_alone_takes_only_room_that_others_leave() -> None:
     [alone] = environment([_exchange(0, "", _bash("tectonic -X build"))])
     assert alone.memory.text == "To build or compile it here: tectonic -X build"
