@@ -27,6 +27,7 @@ from memd.sleep.distil.agent.calls import (
 )
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.failures import has_failed
+from memd.sleep.distil.language.pasted_answers import is_from_others
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 
@@ -157,8 +158,6 @@ _PROMPT = Phrases(
     r"(?P<line>(?!\S+:\d|[^\n]*\(\d+ tests?\b)[~./\w][^\n]{2,160})$",
     re.MULTILINE,
 )
-
-
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)\b")
 
 
@@ -375,8 +374,13 @@ def covers_a_part(text: str) -> bool:
 
 
 def _typed_commands(user: str) -> Iterator[tuple[str, str]]:
-    """Yield the program and the line of each command in a terminal that the user pasted."""
+    """Yield the program and the line of each command in a terminal that the user pasted.
+
+    None of what another person sent.
+    """
     for prompt in _PROMPT.finditer(user):
+        if is_from_others(user[: prompt.start()]):
+            return
         line = " ".join(prompt["line"].split())
         name = about(line)
         is_prose = line.split(" ", 1)[0].casefold() in FUNCTION_WORDS

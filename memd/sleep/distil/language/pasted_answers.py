@@ -1,6 +1,6 @@
-"""Find answers of other language models that a user pasted, so that they are not stored as theirs.
+"""Find what a user pasted of language models and other people, so that it is not stored as theirs.
 
-Such an answer opens with an announcement ("Okay, here are the detailed tasks"), is structured by
+A model's answer opens with an announcement ("Okay, here are the detailed tasks"), is structured by
 bold leads, headings and code, and closes with praise or an offer. People's messages often have one
 of these signs, so several are required. Pure.
 """
@@ -52,6 +52,30 @@ _ANY_HEADING = re.compile(r"^#{1,4}[ \t]+\S", re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*```[a-z]+[ \t]*$", re.MULTILINE)
 # An opening code fence right before the end.
 _FENCE_ABOVE = re.compile(r"(?:^|\n)[ \t]*```[a-z]*[ \t]*\n\s*\Z")
+# Another person's paste: "a user reports this:", "ein Kunde schreibt:".
+_OF_OTHERS = Phrases(
+    r"\b(?:users?|customers?|clients?|someone|somebody|colleagues?|co-?workers?|reporters?|testers?"
+    r"|kund(?:e|en|in)|(?:be)?nutzer(?:in)?|anwender(?:in)?|jemand|kolleg(?:e|en|in))"
+    r"(?: (?:(?:on|from|with|in|at|auf|aus|mit|bei|von) \w+|just|also|hat))?"
+    r" (?:reports?|reported|says?|said|sent|sends|posted|wrote|writes|complains?|complained|ran"
+    r"|(?:gets?|got|has|had|sees|saw) (?:this|these|the following)"
+    r"|meldete?|gemeldet|schreibt|schrieb|berichtete?|schickte?"
+    r"|(?:bekommt|hat|sieht) (?:das|dies))\b"
+    r"|\b(?:from|by|von) (?:an?|one of|our|einem|einer|unserem) (?:\w+ )?"
+    r"(?:users?|customers?|clients?|colleague|kund(?:en|in)"
+    r"|(?:be)?nutzer(?:in)?|kolleg(?:en|in))\b"
+    r"|\b(?:bug|issue|customer|user|crash) reports?\b|\b(?:issue|ticket) #?\d"
+    r"|\b(?:bug-?report|fehlerbericht|fehlermeldung eines)\b"
+)
+
+
+def is_from_others(text: str) -> bool:
+    """Return whether *text*, which precedes a paste, says that another person sent it.
+
+    >>> is_from_others("A user on Fedora reports:"), is_from_others("As a user I see:")
+    (True, False)
+    """
+    return _OF_OTHERS.search(text) is not None
 
 
 def answer_span(text: str) -> tuple[int, int] | None:

@@ -325,6 +325,32 @@ def test_what_only_looks_like_a_terminal_is_no_command(pasted: str) -> None:
     assert _facts(_exchange(0, "", user=f"it fails\n{pasted}\ndone")) == {}
 
 
+@pytest.mark.parametrize(
+    ("opening", "is_own"),
+    [
+        ("user reports this on windows logs:", False),
+        ("a customer on Fedora wrote:", False),
+        ("one of our users got this:", False),
+        ("This is from a customer.", False),
+        ("can you reproduce this bug report?", False),
+        ("what about issue #231", False),
+        ("Ein Kunde schreibt:", False),
+        ("Jemand hat gemeldet:", False),
+        ("Das kam von einem Nutzer:", False),
+        ("as a user i get this:", True),
+        ("the user table has 3 rows too many:", True),
+        ("the user service fails:", True),
+        ("the user got created, but then:", True),
+        ("I reported this to the vendor:", True),
+        ("so melde ich mich als Benutzer an:", True),
+        ("Die Kunden-Tabelle hat das Feld nicht:", True),
+    ],
+)
+def test_what_another_person_ran_is_no_command_of_the_user(opening: str, is_own: bool) -> None:
+    exchange = _exchange(0, "", user=f"{opening}\n\n$ bin/logs --level error\nerror: line 1")
+    assert bool(_facts(exchange)) is is_own
+
+
 def test_what_sets_up_the_shell_is_no_command_of_its_own() -> None:
     text = "To run the tests here: export A=1; pytest tests/a.py; B=2; cd web && npx vitest run"
     assert runners(text) == {"pytest", "web vitest"}
