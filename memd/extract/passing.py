@@ -82,6 +82,16 @@ _LEAVES = Phrases(
     r"\b(?:brb|ttyl|gtg|gotta (?:go|run|dash)(?! (?:to|the|an?|it|this|that|my|our|all|through|thru"
     r"|with|for|on|over|back)\b))\b"
 )
+# After a question: "marketing asks", "der Chef will es wissen".
+_SAYS_WHO_ASKS = Phrases(
+    r"\W*(?:(?:the|an?|my|our|some|der|die|das|ein|eine|mein|meine|unser|unsere) )?"
+    r"(?!(?:and|or|who|nobody|i|we|you)\b)\w+(?: \w+)?"
+    r" (?:asks|asked|keeps asking|(?:is|are|was|were) asking|wants? to know|wanted to know"
+    r"|needs? to know|fragt|hat gefragt"
+    r"|(?:will|wollte|m\u00f6chte) (?:das|es) wissen)"
+    r"(?: (?:me|us|again|uns|mich|danach|wieder))?\W*"
+    r"|\W*(?:just (?:asking|curious)|asking for a friend|nur so gefragt)\W*"
+)
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
     r"[,;:()\u3001\uff0c\uff1b\uff1a\u2026]+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
@@ -122,6 +132,8 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
         return Passing.REMARK
     kinds: set[Passing] = set()
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
+        if Passing.QUESTION in kinds and _SAYS_WHO_ASKS.fullmatch(sentence):
+            continue
         kind = _classify_sentence(sentence, by_assistant=by_assistant)
         if kind is None:
             return Passing.REMARK if by_assistant and _says_little(text) else None

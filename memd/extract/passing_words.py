@@ -16,6 +16,12 @@ from memd.text.alternations import Phrases, any_of, anywhere, opening
 # ruff: noqa: RUF001
 
 
+# Before a colon: "one more: which port was it".
+_ONE_MORE = (
+    r"(?:one (?:more|last|other)(?: (?:question|thing))?|(?:another|last|next|quick)"
+    r" (?:one|question|thing)|noch (?:eine?|eins|(?:et)?was)(?: (?:frage|sache))?"
+    r"|(?:eine |letzte |kurze )?frage(?: noch)?)(?=:)"
+)
 # Fillers at the beginning of a sentence.
 LEAD_INS = Phrases(
     rf"""(?:(?:{
@@ -34,7 +40,7 @@ LEAD_INS = Phrases(
     alsjeblieft, alstublieft, graag, zeg, cześć, tak, nie, dzięki, dziękuję, dobrze, a, ale, teraz,
     proszę, привет, да, нет, спасибо, хорошо, а, но, и, ну, теперь, пожалуйста, слушай
     ''')
-    })(?!\w)\W*)+"""
+    }|{_ONE_MORE})(?!\w)\W*)+"""
 )
 
 # A clause in the first person states something.
@@ -110,6 +116,11 @@ ASKS_UNMARKED = opening(
     r"|was|"
     r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
     r"(?:what|who|where|how)(?:'s|'re)(?! more)",
+    r"(?:what|who|where|how)s(?= (?:the|our|my|your|next|left|still|wrong|new|open)\b)",
+    r"(?:warum|wieso|weshalb) (?:ist|war|sind|waren|hat|haben|hatte|hatten|wird|wurde|kann|geht"
+    r"|ging|läuft|lief)",
+    r"(?:wie|wo|wann|was|wer|welche[rs]? \w+) (?:ist|war|sind|waren|heißt|hieß|läuft|liegt"
+    r"|haben wir|hatten wir)(?! (?:egal|mir|uns|ja|doch)\b)",
     r"(?:what|which) \w+ (?:is (?:it|he|she)|(?:are|do|did|can|should|will) (?:i|we|you|they))",
     r"is there, are there, do we have, do you (?:know|have|think|see|remember|mean|want),"
     r" does (?:it|"
