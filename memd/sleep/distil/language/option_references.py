@@ -26,14 +26,25 @@ _CHOSEN = Phrases(
     rf":?\s+#?({_NUMBER})\b"
     r"|#(\d{1,3})\b|\(([a-z])\)"
 )
-# A mark at the start, with a comment: "1, but not persisted", "die 2 bitte", "B - without cache".
+# A mark at the start, with a comment: "1, but not persisted", "die 2 bitte", "b then", "ok a".
+# Small letters only where no article can stand: "a bit later" refers to nothing.
 _LEADS = Phrases(
-    r"\W*(?:(?:ok(?:ay)?|yes|ja|oui|sí|then|dann|go with|take|nimm|wir nehmen|lass uns|the|die|der"
-    r"|das|de|la|le|el|il|o)\W+)*#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]))\)?"
-    r"(?=(?:\s*[,;!]|[.:]|\s[-\u2013\u2014]\s)(?!\s*\d)|\s*$"
+    r"\W*(?:(?:[Oo]k(?:ay)?|[Yy]es|[Yy]eah|[Jj]a|[Gg]ut|[Hh]m+|[Ff]ine|oui|sí|[Tt]hen|[Dd]ann"
+    r"|(?:[Ll]et'?s )?(?:go with|take)|[Nn]imm|[Ww]ir nehmen|lass uns|the|die|der|das|de|la|le|el"
+    r"|il|o)\W+)*"
+    r"#?(?P<mark>\d{1,2}|[A-E]|[a-d](?=[,)]|\W*$|\s(?:please|pls|bitte|nehmen|then|dann|it is|but"
+    r"|aber|because|without|ohne)\b))\)?"
+    r"(?=(?:\s*[,;!]|[.:]|\s[-\u2013\u2014]\s)(?!\s*(?:\d|[b-e]\b))|\W*$"
+    r"|\s(?:then|dann|it is)(?=\s*(?:$|[,.;!]))"
     r"|\s(?:please|pls|bitte|nehmen|but|aber|mais|pero|mas|ma|maar|with|without|mit|ohne|and|und"
     r"|because|'?cause|cos|since|weil)\b(?!\s*\d))",
     0,
+)
+# A mark at the end, after a remark: "it is slow to compile but ok, a".
+_ENDS = Phrases(
+    r"(?:[,;.!\u2013\u2014-]|\b(?:but|so|and|aber|und))\s+(?:(?:na|then|dann)\s+)?"
+    r"(?:ok(?:ay)?|fine|all ?right|gut|meinetwegen|then|dann)[\s,:]+"
+    r"\(?(\d{1,2}|[a-d])\)?(?:\s+(?:then|dann|please|pls|bitte))?\W*$"
 )
 # Numbers in a message that only picks, except of "top 3".
 _NUMBERS = re.compile(rf"(?<!top )(?<!\d[.:])\b{_NUMBER}\b(?![.:]\d)", re.IGNORECASE)
@@ -102,6 +113,8 @@ def find_marks(user: str) -> list[str]:
     marks += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
     if "\n" not in user.strip() and (lead := _LEADS.match(user)):
         marks.append(lead["mark"])
+    if ending := _ENDS.search(user):
+        marks.append(ending[1])
     marks += _NUMBERED.findall(user)
     if _PICKS.match(user):
         marks += _NUMBERS.findall(user)

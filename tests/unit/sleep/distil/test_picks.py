@@ -6,6 +6,7 @@ import pytest
 from bench.sentence_judge import distilled
 
 from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.language.option_references import find_marks
 from memd.sleep.distil.language.scoped_wishes import states_decision
 from memd.sleep.distil.picks import find_pick
 from memd.text.words import sentences
@@ -253,3 +254,49 @@ def test_what_was_told_with_a_question_is_kept_beside_the_pick() -> None:
 )
 def test_what_is_settled_in_a_few_words_is_a_decision(text: str, is_decision: bool) -> None:
     assert any(states_decision(sentence) for sentence in sentences(text)) is is_decision
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "ok b",
+        "ok, b",
+        "b then",
+        "then b",
+        "dann b",
+        "b pls",
+        "b bitte",
+        "b it is",
+        "ja, b",
+        "lets go with b",
+        "b, no deps",
+        "b because it is small",
+        "hm the docs are thin but ok, b",
+        "the other one is unmaintained. then b",
+        "das ist zwar neu, aber gut, b",
+    ],
+)
+def test_an_option_is_picked_by_a_small_letter_in_a_few_words(user: str) -> None:
+    listed = "a) clap: widely known\nb) argh: small and quick\nc) lexopt"
+    assert picked(user, listed, "clap or argh?") == "clap or argh? argh: small and quick"
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "a bit later",
+        "ok a moment",
+        "ok, a test fails",
+        "then a second one",
+        "a, b and c are done",
+        "then a, b",
+        "fine, a new branch",
+        "hm a good point",
+        "take a look",
+        "so ok, a few more",
+        "dann a/b test",
+        "i think a then it works",
+    ],
+)
+def test_an_article_picks_no_option(user: str) -> None:
+    assert find_marks(user) == []
