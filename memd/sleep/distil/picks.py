@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.agent_questions import ASKS_WHICH, last_question
-from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
+from memd.sleep.distil.answers import AnsweredLines, cut, short_question, strip_markdown
 from memd.sleep.distil.exchanges import AgentText
 from memd.sleep.distil.language.current_moment import reports, spoken_form
-from memd.sleep.distil.language.option_references import find_marks, find_ordinal
+from memd.sleep.distil.language.option_references import STEPS, find_marks, find_ordinal
 from memd.sleep.distil.language.replies import asks_permission, chooses
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems, sentences
@@ -36,6 +37,15 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"[-*+\u2022]\s+(?=\S)")
+# Options in one line: "Options: 1) merge, 2) rebase", "either (a) merge or (b) rebase".
+_INLINE = re.compile(r"(?:^|(?<=[\s(]))\(?(?P<label>[1-9]|[a-f])\)\s+(?=\S)", re.IGNORECASE)
+_INLINE_END = re.compile(r"[.!?](?:\s|$)")
+_JOINT = re.compile(r"[\s,;]*(?:\b(?:or|and|oder|und))?[\s,;]*$", re.IGNORECASE)
+# The agent offers a choice, although nobody asked for one.
+_OFFERS = Phrases(
+    r"\b(?:options|alternatives|choices|ways to|approaches|optionen|möglichkeiten|varianten)\b"
+    r"[^.:\n]{0,40}:|\b(?:either|entweder)\s+\(?(?:a|1)\)"
+)
 # "Any ideas?", "which host should I take", "suggest three names", or any question.
 _ASKS_OPTIONS = Phrases(
     r"\?|\b(?:which|whats?|where|who|ideas?|suggest\w*|recommend\w*|options?|alternatives?|names?"
@@ -146,16 +156,19 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     if len(user) > PICK_CHARS or "?" in user or _ORDERS.search(user) or _ASKS.match(user):
         return None
     question, is_asked = _options_question(previous[1]), _agent_asks(last.text)
-    if not (question or is_asked) or reports(spoken_form(user)):
+    is_offered = not (question or is_asked)
+    if (is_offered and not _OFFERS.search(last.text)) or reports(spoken_form(user)):
         return None
     options = _options(last.text)
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
         return None
     user = _REFUSED.sub("", _without_rejected(user, options))
     picked = list(_match_options(user, options, is_asked=is_asked))
-    if not picked or len(picked) == len(options) or _are_no_options(picked, last.text):
-        return None
     text = cut("; ".join(picked), _OPTION_CHARS)
+    is_step = is_offered and STEPS.search(text) is not None
+    if is_step or len(picked) in {0, len(options)} or _are_no_options(picked, last.text):
+        return None
+    question = question or (_problem(previous[1]) if is_offered else "")
     if not question:
         return AnsweredLines(text, last.place, is_marked=True)
     lead = question if question.endswith("?") else f"{question.rstrip('.:; ')}:"
@@ -218,6 +231,16 @@ def _options_question(text: str) -> str:
     return cut(" ".join(parts[last - is_short : last + 1]), _QUESTION_CHARS)
 
 
+def _problem(text: str) -> str:
+    """Return what the user's message *text* says for which the agent offers options, or "".
+
+    >>> _problem("hm, today: two people bought the last lamp. thanks")
+    'hm, today: two people bought the last lamp.'
+    """
+    parts = (part for part in sentences(text) if len(part.split()) >= _QUESTION_WORDS_MIN)
+    return short_question(" ".join(parts))
+
+
 def _agent_asks(text: str) -> bool:
     """Return whether the agent's *text* ends with a question which option to take."""
     question = last_question(text)
@@ -246,9 +269,28 @@ def _options(text: str) -> list[_Option]:
         elif bullet:
             bullets = [*([] if is_over else bullets), _Option("", line[bullet.end() :])]
         is_over = not bullet and bool(line.strip()) and not line[0].isspace()
-    listed = (each for each in (called, numbered) if len(each) >= _OPTIONS_MIN)
+    inline = [] if called or len(numbered) >= _OPTIONS_MIN else _inline_options(text)
+    listed = (each for each in (called, numbered, inline) if len(each) >= _OPTIONS_MIN)
     options = next(listed, bullets)
     return [option._replace(text=strip_markdown(option.text)) for option in options]
+
+
+def _inline_options(text: str) -> list[_Option]:
+    """Return the options of the last line of *text* that has several.
+
+    >>> _inline_options("Options: 1) merge, or 2) rebase. I like 2.")
+    [_Option(label='1', text='merge'), _Option(label='2', text='rebase')]
+    """
+    for line in reversed(text.splitlines()):
+        options: list[_Option] = []
+        labels = list(_INLINE.finditer(line))
+        for label, after in zip_longest(labels, labels[1:]):
+            part = line[label.end() : after.start() if after else len(line)]
+            name = _JOINT.sub("", _INLINE_END.split(part, 1)[0])
+            options = _append(options, _Option(label["label"].casefold(), name))
+        if len(options) >= _OPTIONS_MIN:
+            return options
+    return []
 
 
 def _append(options: list[_Option], option: _Option) -> list[_Option]:

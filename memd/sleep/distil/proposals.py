@@ -15,6 +15,7 @@ from memd.sleep.distil.agent_questions import CLAUSE_END
 from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
 from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.language.current_moment import reports, spoken_form
+from memd.sleep.distil.language.option_references import STEPS
 from memd.sleep.distil.language.replies import asks_permission
 from memd.sleep.distil.picks import find_pick
 from memd.sleep.distil.sentence_worth import SentenceWorth, weigh
@@ -45,14 +46,6 @@ _PROPOSES = Phrases(
     r".*\b(?:or|oder)\b"
     r"|^(?!.*\b(?:(?:like|want) me|(?:shall|should|may|can) i|soll ich|möchtest du|willst du)\b)"
     r".*\b(?:or|oder)\b.*\?"
-)
-# What the agent would do next, its answer, or a spot in a text: a choice of the moment.
-_STEPS = Phrases(
-    r"\b(?:start\w*|begin\w*|continue|step|look\w*|show|read|check\w*|commit\w*|merge\w*|push\w*"
-    r"|re-?run|re-?start\w*|roll(?:ing)? back|break|wait|cache|diffs?|logs?|answer|reply"
-    r"|explanation|undo|revert|clear|first|now|lines?|words?|sentences?|paragraphs?|typos?|imports?|comments?|variables?"
-    r"|anfangen|beginne\w*|weiter\w*|schau\w*|zeig\w*|prüf\w*|warte\w*|neu ?start\w*"
-    r"|zuerst|schritt|antwort|erklärung|committen|lauf\w*)\b"
 )
 _MOMENT = Phrases(
     r"\b(?:first|(?<!for )now|again|next|see (?:if|what|how)|tell me|show me|try|let me"
@@ -132,7 +125,7 @@ def _find_proposal(text: str) -> str:
     whole = (part for part in every if len(part) <= _LINE_CHARS and not part.endswith(":"))
     parts = [part for part in whole if _PROPOSES.search(part)]
     proposal = " ".join(parts)
-    return "" if _STEPS.search(proposal) or asks_permission(proposal) else proposal
+    return "" if STEPS.search(proposal) or asks_permission(proposal) else proposal
 
 
 def _names_part(user: str, proposal: str) -> bool:

@@ -12,6 +12,15 @@ from memd.text.alternations import Phrases
 MARKS_MAX = 8
 """How many marks of one message are used; a longer list is not a choice."""
 
+STEPS = Phrases(
+    r"\b(?:start\w*|begin\w*|continue|step|look\w*|show|read|check\w*|commit\w*|merge\w*|push\w*"
+    r"|re-?run|re-?start\w*|roll(?:ing)? back|break|wait|cache|diffs?|logs?|answer|reply"
+    r"|explanation|undo|revert|clear|first|now|lines?|words?|sentences?|paragraphs?|typos?|imports?|comments?|variables?"
+    r"|anfangen|beginne\w*|weiter\w*|schau\w*|zeig\w*|prüf\w*|warte\w*|neu ?start\w*"
+    r"|zuerst|schritt|antwort|erklärung|committen|lauf\w*)\b"
+)
+"""Words of a choice of the moment: what the agent does next, its answer, a spot in a text."""
+
 _NUMBER = r"\d{1,3}(?:\.\d{1,3})*"  # "3", or of a section: "2.5"
 # Codes of items: D4, UX2, Q-UX1, F12.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")

@@ -300,3 +300,41 @@ def test_an_option_is_picked_by_a_small_letter_in_a_few_words(user: str) -> None
 )
 def test_an_article_picks_no_option(user: str) -> None:
     assert find_marks(user) == []
+
+
+LOCKS = "A race. Options: 1) Redis lock per SKU, 2) a row lock or 3) a version column. Well."
+
+
+@pytest.mark.parametrize(
+    ("listed", "user", "option"),
+    [
+        (LOCKS, "1, redis is there anyway", "Redis lock per SKU"),
+        (LOCKS, "the second one", "a row lock"),
+        (LOCKS, "the last one", "a version column"),
+        ("Options: a) polling, b) the notify crate (inotify).", "a, no deps", "polling"),
+        ("Either (a) a Pratt parser or (b) winnow.", "then b", "winnow"),
+        ("Zwei Möglichkeiten: 1) Hetzner, 2) Scaleway in Paris.", "die 1 bitte", "Hetzner"),
+        ("Two options:\n\n1. Postmark\n2. SES\n\nI recommend 1.", "1, no aws", "Postmark"),
+    ],
+)
+def test_options_that_the_agent_offers_may_stand_in_one_line(
+    listed: str, user: str, option: str
+) -> None:
+    problem = "today: overselling. two people bought the last lamp"
+    assert picked(user, listed, problem) == f"two people bought the last lamp: {option}"
+
+
+@pytest.mark.parametrize(
+    ("listed", "user"),
+    [
+        ("Options: 1) commit now, 2) run the tests first", "2"),
+        ("It breaks in three ways:\n\n1. no index\n2. a race", "2"),
+        ("It fails (a) on start and (b) on exit.", "b"),
+        (LOCKS, "why 2?"),
+        (LOCKS, "2 is too slow"),
+        (LOCKS, "fix 2"),
+        (LOCKS, "the row lock is broken"),
+    ],
+)
+def test_nothing_is_picked_without_an_offer(listed: str, user: str) -> None:
+    assert picked(user, listed, "two people bought the last lamp") is None
