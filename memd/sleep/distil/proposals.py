@@ -44,6 +44,7 @@ _PROPOSES = Phrases(
     r"|varianten)\b"
     r"|(?<!\bi )(?<!\bich )\b(?:could|would|can|might|may|könnten?|kann|können|würden?)\b(?! ich\b)"
     r".*\b(?:or|oder)\b"
+    r"|\b(?:for example|for instance|e\.g\.|such as|zum beispiel|z\. ?b\.)[^?]*\b(?:or|oder)\b"
     r"|^(?!.*\b(?:(?:like|want) me|(?:shall|should|may|can) i|soll ich|möchtest du|willst du)\b)"
     r".*\b(?:or|oder)\b.*\?"
 )

@@ -336,7 +336,8 @@ def _strip_tags(text: str) -> str:
 def _is_machine(line: str, *, is_alone: bool = False) -> bool:
     """Return whether a program printed *line*.
 
-    For the only line of a message (*is_alone*) one English word is enough to count as prose.
+    The only line of a message (*is_alone*) counts as prose with one English word, or if each of its
+    sentences does by itself.
     """
     bare = line.strip()
     if not bare or len(bare) > _LINE_CHARS_MAX:
@@ -353,7 +354,8 @@ def _is_machine(line: str, *, is_alone: bool = False) -> bool:
     plain = _NAMED.sub("", _BULLET.sub("", bare))
     if len(plain) >= _JUDGED_CHARS and len(_SYMBOLS.findall(plain)) > _SYMBOL_SHARE * len(plain):
         return True
-    return not (is_prose(plain) or (is_alone and has_english_word(plain)))
+    is_typed = is_alone and (has_english_word(plain) or all(map(is_prose, sentences(plain))))
+    return not (is_prose(plain) or is_typed)
 
 
 def _between(lines: list[str], machine: list[bool]) -> Iterator[int]:

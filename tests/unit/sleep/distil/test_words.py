@@ -262,9 +262,12 @@ def test_a_lead_to_what_was_pasted_is_left_out() -> None:
         "ci runs the ignored ones nightly anyway",
         "Conventional commits, scope is the package name",
         "csv delimiter is ;",
+        "exoscale vienna, smallest plan. workers on netcup nuremberg",
+        "Scaleway Paris, kleinster Tarif. Worker weiter bei Netcup, Karlsruhe",
     ],
 )
 def test_a_line_of_few_small_words_that_stands_alone_is_typed(line: str) -> None:
     """Beside others it may be what a program printed."""
     assert words(line).paragraphs == (line,)
-    assert words("webpack compiled successfully generating static optimized pages").paragraphs == ()
+    printed = "webpack compiled. generating static optimized pages, minimizing chunks, assets"
+    assert words(printed).paragraphs == ()
