@@ -216,7 +216,7 @@ def _memories(
     """
     own = turn.fresh
     whole = "\n".join(turn.words.paragraphs)
-    if texts and (chosen := find_chosen(whole, turn.exchange, texts[-1], turn.worths)):
+    if texts and (chosen := find_chosen(whole, turn.exchange, texts, turn.worths)):
         yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], chosen, ended)
         return
     asked = _find_answered(turn.words, own, texts) if whole else None

@@ -9,7 +9,7 @@ Decision 0381.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from memd.sleep.distil.agent_questions import CLAUSE_END
 from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
@@ -33,6 +33,7 @@ _NAMES_MAX = 4
 _SHARE = 0.6  # of the words of a name must be in the proposal
 _ENDING_CHARS = 1_200  # the end of the agent's text, which is read
 _PROPOSAL_CHARS = 300
+_SETTLED_TEXTS = 4  # the latest texts of the agent, in which a name is sought
 _LINE_CHARS = 240
 
 # A sentence that offers things: "I'd take the queue", "cents or decimal would do", "Options: ...".
@@ -53,6 +54,26 @@ _MOMENT = Phrases(
     r"|this one|quick(?:ly)?|back in|asap|zuerst|erst(?:mal)?|jetzt|nochmal|noch mal|zeig|schau"
     r"|versuch\w*|warte\w*|heute|today|tonight|later|später)\b"
 )
+# "Rayon it is", "1.75 then", "dann halt Hetzner", "go with the table": takes a name.
+_SETTLES = Phrases(
+    r"\W*(?:(?:ok(?:ay)?|hm+|well|no|nope|fine|right|alright|ah|oh|yes|yeah|ja|na|gut|nein)\W+)*"
+    r"(?:(?!(?:the|die|der|das|den)\b)(?P<before>[^,;!?]{1,40}?) (?:it is|then|dann)(?: then)?"
+    r"|(?:then |dann )?(?:let'?s |wir |ich )?(?:go with|nehmen wir|nehmen?|nimm)"
+    r" (?P<taken>[^,;!?]{1,40})"
+    r"|(?:then|dann)(?: (?:halt|eben|doch|lieber|also|nur|just))* "
+    r"(?!(?:the|die|der|das|den)\b)(?P<after>[^,;!?]{1,40}?))"
+    r"\W*(?:$|[,;!])"
+)
+# Something that the agent weighs, though it does not say that it proposes it.
+_WEIGHS = Phrases(
+    r"(?<!\bi )\b(?:would|could|might|instead|or)\b|\b(?<!\bich )(?:wäre\w*|würden?|könnten?|ginge"
+    r"|oder|stattdessen)\b"
+)
+_WORK = Phrases(
+    r"\b(?:tests?|lint\w*|deploy\w*|docs?|readme|pr|branch|main|refactor\w*|fix\w*|run|write|tomorrow"
+    r"|morgen|doku)\b"
+)
+_NAME = re.compile(r"[\w.+#/-]*[\w+#]")
 # Words around the name of what is chosen: "let's take the ... please".
 _FRAME = frozenset(
     """
@@ -68,15 +89,18 @@ _FRAME = frozenset(
 
 
 def find_chosen(
-    user: str, exchange: Exchange, last: AgentText, worths: Mapping[str, SentenceWorth]
+    user: str, exchange: Exchange, texts: Sequence[AgentText], worths: Mapping[str, SentenceWorth]
 ) -> AnsweredLines | None:
-    """Return what *user* chooses from the agent's *last* text, in a list or in prose.
+    """Return what *user* chooses from the agent's last text, in a list or in prose.
 
-    *user* are their words in *exchange*, *worths* a model's results for the sentences. A message
-    chooses nothing in prose if it is longer than a bare answer and certainly kept by its own words,
-    or if the model finds that it states nothing: "skip it".
+    *user* are their words in *exchange*, *texts* those of the agent before, *worths* a model's
+    results for the sentences. What *user* says to take may be in one of the last few texts. Without
+    that, a message chooses nothing in prose if it is longer than a bare answer and certainly kept
+    by its own words, or if the model finds that it states nothing: "skip it".
     """
-    if picked := find_pick(user, exchange.previous, last):
+    last = texts[-1]
+    picked = find_pick(user, exchange.previous, last)
+    if picked := picked or find_settled(user, exchange.previous, texts):
         return picked
     parts = sentences(user)
     scores = (weigh(part, judge_sentence(part), worths).score for part in parts)
@@ -84,6 +108,52 @@ def find_chosen(
     known = [worths[part] for part in parts if part in worths]
     is_open = not stands_alone and (not known or any(map(_may_choose, known)))
     return find_choice(user, exchange.previous, last) if is_open else None
+
+
+def find_settled(
+    user: str, previous: tuple[int, str], texts: Sequence[AgentText]
+) -> AnsweredLines | None:
+    """Return the latest sentence of *texts* that weighs what *user* says to take, None if none.
+
+    It begins with the question of the user's message before, if the last text answers one.
+
+    >>> texts = [AgentText(1, "1.75 would be a reasonable floor."), AgentText(3, "It failed.")]
+    >>> find_settled("hm no. 1.75 then. put it in ci", (2, "try it"), texts).text
+    '1.75 would be a reasonable floor.'
+    """
+    if len(user) > _USER_CHARS or re.search(r"[?\n]", user) or _MOMENT.search(user):
+        return None
+    names = [] if reports(spoken_form(user)) else list(_taken_names(user))
+    for text in texts[: -1 - _SETTLED_TEXTS : -1] if names else ():
+        parts = (part for part in _ending(text.text) if len(part) <= _PROPOSAL_CHARS)
+        offer = next((part for part in parts if _weighs_any(part, names)), "")
+        question = [part for part in sentences(previous[1]) if part.endswith("?")][-1:]
+        if offer and question and text is texts[-1] and len(question[0]) <= _LINE_CHARS:
+            whole = f"{question[0]} {offer}"
+            return AnsweredLines(whole, text.place, is_asked=True, asked_at=previous[0])
+        if offer:
+            return AnsweredLines(offer, text.place, is_asked=True)
+    return None
+
+
+def _taken_names(user: str) -> Iterator[frozenset[str]]:
+    """Yield the words of each name that a sentence of *user* says to take."""
+    for part in sentences(user):
+        if match := _SETTLES.match(part.rstrip(". ")):
+            name = next(filter(None, match.groups()))
+            words = _names(name) - _FRAME
+            if 0 < len(words) <= _NAMES_MAX and not (STEPS.search(name) or _WORK.search(name)):
+                yield words
+
+
+def _weighs_any(part: str, names: Sequence[frozenset[str]]) -> bool:
+    """Return whether the agent's sentence *part* weighs a thing with one of *names*."""
+    is_offer = _WEIGHS.search(part) or _PROPOSES.search(part)
+    return bool(is_offer) and not asks_permission(part) and any(w <= _names(part) for w in names)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(map(str.casefold, _NAME.findall(text)))
 
 
 def _may_choose(worth: SentenceWorth) -> bool:
@@ -121,12 +191,16 @@ def find_choice(user: str, previous: tuple[int, str], last: AgentText) -> Answer
 
 def _find_proposal(text: str) -> str:
     """Return the sentences at the end of *text* that propose things, "" if they are steps."""
-    lines = [strip_markdown(line) for line in text[-_ENDING_CHARS:].splitlines()]
-    every = [part for line in lines for part in sentences(line)]
-    whole = (part for part in every if len(part) <= _LINE_CHARS and not part.endswith(":"))
+    whole = (part for part in _ending(text) if len(part) <= _LINE_CHARS and not part.endswith(":"))
     parts = [part for part in whole if _PROPOSES.search(part)]
     proposal = " ".join(parts)
     return "" if STEPS.search(proposal) or asks_permission(proposal) else proposal
+
+
+def _ending(text: str) -> list[str]:
+    """Return the sentences at the end of *text*, without Markdown."""
+    lines = map(strip_markdown, text[-_ENDING_CHARS:].splitlines())
+    return [part for line in lines for part in sentences(line)]
 
 
 def _names_part(user: str, proposal: str) -> bool:

@@ -125,7 +125,8 @@ _MACHINE = re.compile(
       | \S+\(\d+,\d+\):|\(\w+\):\d+|\[[\w:./-]+:[\w:./-]+\]\s
       | \[[\w.-]+/[\w.-]+\]\s|View\ (?:results|logs|details|run):\s   # a mail of a forge
       | \[[a-z][\w-]+\]\s.*:\d+$|\S+\s(?:\S+\.\w{1,5}|@[\w-]+|<[\w\ ]+>):\d+$   # a console's
-      | @?[\w./-]+:[a-z][\w-]*:\s|\d+\.\d{2,4}\s+\S
+      | @?[\w./-]+:[a-z][\w-]*:\s
+      | \d+\.\d{2,4}\s+(?!(?:then|it\ is|is|pls|please|dann|bitte|ist)\b)\S   # a build's time
       | [\w.-]+:\d+\s+(?:\W|Uncaught|GET|POST|PUT|Failed|Access|Error)
       | (?:stack|Uncaught|Access\ to\ \w+\ at)\b.*(?:://|Error)
       | (?:Use|Run|See|Try)\ ["'`\u201c].*--help

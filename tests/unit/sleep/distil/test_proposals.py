@@ -6,7 +6,7 @@ import pytest
 from support.distilled_memories import without_digest
 
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
-from memd.sleep.distil.proposals import find_choice, find_chosen
+from memd.sleep.distil.proposals import find_choice, find_chosen, find_settled
 from memd.sleep.distil.sentence_worth import SentenceWorth
 from memd.sleep.distil.user.speech_acts import Act
 
@@ -62,6 +62,55 @@ def test_a_step_a_question_or_a_report_chooses_nothing(proposed: str, user: str)
     assert find_choice(user, NOTHING, AgentText(1, proposed)) is None
 
 
+FLOOR = "1.75 would be a reasonable floor, for clap 4.5 requires 1.74."
+LOCKS = "A race. Options: 1) Redis lock per SKU, 2) select_for_update on the stock row."
+
+
+@pytest.mark.parametrize(
+    ("proposed", "user"),
+    [
+        (FLOOR, "1.75 then. put it in Cargo.toml and ci"),
+        (FLOOR, "ok then 1.75"),
+        (FLOOR, "1.75 it is, and tell ci"),
+        (LOCKS, "hm. then redis lock is the wrong tool. go with select_for_update"),
+        ("Options: rayon over chunks, or sonic-rs as the parser.", "no then. rayon it is"),
+        ("Postgres wäre dafür besser geeignet.", "dann Postgres"),
+        ("Hetzner wäre günstiger, sonst IONOS.", "na gut, dann halt Hetzner"),
+        ("Es ginge mit Celery oder mit Huey.", "dann nehmen wir Huey, Celery ist zu groß"),
+    ],
+)
+def test_a_name_that_is_taken_is_told_with_what_the_agent_weighed(proposed: str, user: str) -> None:
+    texts = [AgentText(1, f"I looked at both. {proposed}"), AgentText(3, "That failed.")]
+    settled = find_settled(user, (2, "try the other"), texts)
+    assert settled is not None
+    assert (settled.text in proposed, settled.place) == (True, 1)
+    asked = find_settled(user, (0, "what do we take?"), texts[:1])
+    assert asked is not None
+    assert asked.text == f"what do we take? {settled.text}"
+
+
+@pytest.mark.parametrize(
+    ("proposed", "user"),
+    [
+        ("The tests or the profile would show it.", "tests then"),
+        ("It could go out today or tomorrow.", "tomorrow then"),
+        ("I could fix the parser or the lexer.", "then the lexer first"),
+        ("The parser or the lexer would be next.", "ok then"),
+        ("A deploy to staging would be safe.", "then deploy to staging"),
+        ("The log is from Postgres.", "dann Postgres"),
+        ("Postgres would be better.", "then MySQL"),
+        ("Postgres would be better.", "what then"),
+        ("Postgres would be better.", "it crashed then"),
+        ("Postgres would be better.", "then postgres crashed"),
+        ("Postgres would be better.", "postgres then?"),
+        ("The parser or the worker would be next.", "ok then the parser"),
+        ("Die Doku oder der Code wäre dran.", "dann die Doku"),
+    ],
+)
+def test_what_happened_then_or_is_done_then_is_not_taken(proposed: str, user: str) -> None:
+    assert find_settled(user, (0, "what now?"), [AgentText(1, proposed)]) is None
+
+
 @pytest.mark.parametrize(
     ("user", "worth", "plain", "life", "is_chosen"),
     [
@@ -80,7 +129,7 @@ def test_by_a_model_a_choice_states_something(
     last = AgentText(1, f"I recommend: {proposal}")
     worths = {user: SentenceWorth(worth, Act.DECISION, plain, -5.0, -2.0, life)}
     exchange = Exchange(2, user, (last,), previous=NOTHING)
-    assert (find_chosen(user, exchange, last, worths) is not None) is is_chosen
+    assert (find_chosen(user, exchange, [last], worths) is not None) is is_chosen
 
 
 def _talk(*turns: tuple[str, str]) -> list[tuple[NapKind, str]]:

@@ -262,6 +262,7 @@ def test_a_lead_to_what_was_pasted_is_left_out() -> None:
         "ci runs the ignored ones nightly anyway",
         "Conventional commits, scope is the package name",
         "csv delimiter is ;",
+        "1.75 then. put it in Cargo.toml and ci",
         "exoscale vienna, smallest plan. workers on netcup nuremberg",
         "Scaleway Paris, kleinster Tarif. Worker weiter bei Netcup, Karlsruhe",
     ],
