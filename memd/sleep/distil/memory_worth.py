@@ -84,6 +84,11 @@ _FOR_ALL = Phrases(
     r"|conversations?"
     r"|assistants?)\b"
 )
+# The answer to a question of one project: "just MIT", as opposed to "no emojis".
+_BARE_ANSWER = Phrases(
+    r"^\W*(?:(?:ok(?:ay)?|hm+|ah|then|so|yes|yeah|well)\W+)*(?:just|only|simply|either|maybe)"
+    r" (?:the )?[\w.+#/-]+(?:\W+(?:please|pls|plz|then|thanks|thx|for now))*\W*$"
+)
 _SENTENCE_MAX = 3.0  # bounds the worth of a sentence as a feature of its memory
 _WISHES = frozenset({NapKind.PREFERENCE, NapKind.CONSTRAINT})
 _PLAIN_WISH = 0.65  # the score of a wish with two signs by rule
@@ -206,14 +211,14 @@ def holds_everywhere(memory: NapMemory, judged: JudgedSentences) -> bool:
 
     The mean of its sentences decides, of a wish only of those that are wishes. Excluded are long
     messages, and text about this project, another person's wish, a single text, a sum or day, a
-    postponed step, or somebody's health or money.
+    bare answer, a postponed step, or somebody's health or money.
     """
     log_odds_min = EVERYWHERE.get(memory.kind)
     if memory.kind in _WISHES and _FOR_ALL.search(memory.text):
         return memory.origin is Origin.PERSON
     if log_odds_min is None or memory.origin is not Origin.PERSON:
         return False
-    local = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE)
+    local = (_NAMES_HERE, _FOR_OTHERS, _ONE_TEXT, _VALUE, _BARE_ANSWER)
     is_local = any(pattern.search(memory.text) for pattern in local) or is_of_project(memory.text)
     is_local = is_local or any(map(defers, sentences(memory.text)))
     if is_local or len(memory.text) > _EVERYWHERE_CHARS:

@@ -470,7 +470,13 @@ OF_ONE_PLACE = (
     "please never use em dashes, my supervisor hates them",
     "invitation text, short, funny, no rhymes",
     "never edit docs/api/index by hand",
+    "just MIT",
+    "ok, only postgres then",
+    "just the macro, please",
 )
+
+
+OF_ALL_PLACES = ("no emojis", "short answers please", "just answer in English", "only plain words")
 
 
 def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
@@ -503,6 +509,9 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert not holds("Nobody judged this.")
     users |= {letters(each): worth_of(0.0, wish=9.0, everywhere=BAR) for each in OF_ONE_PLACE}
     assert not any(map(holds, OF_ONE_PLACE))
+    for of_all in OF_ALL_PLACES:
+        users[letters(of_all)] = worth_of(0.0, wish=9.0, everywhere=BAR)
+        assert holds(of_all)
     assert holds("please never use em dashes in my letters")
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
     assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
