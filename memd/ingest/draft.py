@@ -100,6 +100,14 @@ _CONTINUES = re.compile(
     re.IGNORECASE,
 )
 
+# What the user does, so that the agent does not: "only commit. I always push myself."
+_BY_ONESELF = re.compile(r"\bI\s+always\b.*\b(?:myself|by\s+hand|on\s+my\s+own)\b", re.IGNORECASE)
+_HOLDS_BACK = re.compile(
+    r"\W*(?:(?:no|nope|wait|stop|hold on|oh|ah|please|pls|and|but|so|you)\W+)*"
+    r"(?:only|just|don'?t|do not|never|no|not|leave|skip)\s+\w",
+    re.IGNORECASE,
+)
+
 
 def draft_text(
     request: IngestRequest,
@@ -200,19 +208,22 @@ def preference_of(
 def stated_part(text: str) -> str:
     """Return the sentences of *text* that state a preference, with those needed to understand it.
 
-    These are the sentence that a pronoun refers to, sentences that continue or restrict it, and
-    all that follows a colon. If no single sentence states a preference, return all of *text*.
+    These are the sentence that a pronoun refers to, sentences that continue or restrict it, the
+    order that a habit explains, and all that follows a colon. If no single sentence states a
+    preference, return all of *text*.
 
     >>> stated_part("Fix the date in feed.ts. I prefer small commits. Then open the draft.")
     'I prefer small commits.'
     >>> stated_part("I moved to Helix. I prefer it over Vim. But not on servers.")
     'I moved to Helix. I prefer it over Vim. But not on servers.'
+    >>> stated_part("Commit + push? no wait, only commit. I always push myself")
+    'no wait, only commit. I always push myself'
     """
     parts = sentences(text)
     indexes: set[int] = set()
     for index, part in enumerate(parts):
         if is_preference(part):
-            start = index - 1 if index and _POINTS_BACK.search(part) else index
+            start = index - 1 if index and _needs_the_one_before(part, parts[index - 1]) else index
             end = len(parts) if part.endswith(":") else index + 1
             while end < len(parts) and _CONTINUES.match(parts[end]):
                 end += 1
@@ -220,6 +231,12 @@ def stated_part(text: str) -> str:
     if not indexes or len(indexes) == len(parts):
         return text
     return " ".join(parts[index] for index in sorted(indexes))
+
+
+def _needs_the_one_before(part: str, before: str) -> bool:
+    """Return whether *part* is only understood with the sentence *before* it."""
+    explains = _BY_ONESELF.search(part) is not None and _HOLDS_BACK.match(before) is not None
+    return explains or _POINTS_BACK.search(part) is not None
 
 
 def _split(

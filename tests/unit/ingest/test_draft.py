@@ -201,3 +201,19 @@ def test_a_turn_that_is_to_stay_private_is_in_passing_and_no_preference() -> Non
     [filed] = of(text, session_id="s", deliberate=True).items
     assert filed.passing is None
     assert filed.preference is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Commit it. don't push. I always push myself.", "don't push. I always push myself."),
+        ("Never tag. I always tag on my own.", "Never tag. I always tag on my own."),
+        ("Fix the date. I always push myself.", "I always push myself."),
+        ("Not sure why. I always use tabs.", "I always use tabs."),
+    ],
+)
+def test_the_order_that_a_habit_explains_is_part_of_the_preference(text: str, value: str) -> None:
+    preference = of(text).items[0].preference
+
+    assert preference is not None
+    assert preference.value == value
