@@ -218,12 +218,15 @@ def _is_at_hand(text: str, judged: Judgement, known: Sequence[SentenceWorth]) ->
 def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
     """Return the act of a plain statement: that of the rules, or else of the model.
 
-    The model's act is replaced by a fact if it is a correction, or a wish with low log-odds.
+    The model's act is replaced by a fact if it is a correction, a wish with low log-odds, or a
+    constraint that resembles no wish either: "we send about 2000 a month".
     """
     if judged.score >= WORTH and judged.act is not Act.TASK:
         return judged.act
     is_no_wish = best.act is Act.PREFERENCE and best.wish < WISH_KEPT
-    return Act.ENVIRONMENT if is_no_wish or best.act is Act.CORRECTION else best.act
+    is_no_rule = best.worth < _DROPPED and best.wish < _OPPOSED_WISH
+    is_fact = is_no_wish or (best.act is Act.CONSTRAINT and is_no_rule)
+    return Act.ENVIRONMENT if is_fact or best.act is Act.CORRECTION else best.act
 
 
 def answers_nothing(worths: Mapping[str, SentenceWorth]) -> bool:

@@ -134,6 +134,17 @@ def test_what_is_plainly_stated_is_kept_as_what_the_model_says_it_is(text: str) 
     assert (memory.text, memory.kind) == (text, NapKind.ENVIRONMENT)
 
 
+def test_a_plain_constraint_that_resembles_no_wish_is_a_fact() -> None:
+    limit = PLAIN._replace(kinds=(0.0, 9.0, 0.0, 0.0, 0.0))
+    for logits, kind in (
+        (limit, NapKind.ENVIRONMENT),
+        (limit._replace(worth=30.0), NapKind.CONSTRAINT),
+        (limit._replace(wish=3.0), NapKind.CONSTRAINT),
+    ):
+        [memory] = kept([user("we send like 2k mails a month")], logits)
+        assert memory.kind is kind
+
+
 def test_what_changed_in_a_life_is_a_fact_unless_a_rule_knows_more() -> None:
     text = "we broke up"
     assert kept([user(text)], NEVER._replace(life=LIFE_KEPT - 0.1)) == []
