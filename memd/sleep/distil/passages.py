@@ -23,6 +23,7 @@ from memd.sleep.distil.sentence_worth import PLAIN_KEPT, WISH_KEPT, SentenceWort
 from memd.sleep.distil.user.remember_requests import find_remember_requests
 from memd.sleep.distil.user.speech_acts import (
     ASKED,
+    ONE_SIGN,
     STANDING,
     WORTH,
     Act,
@@ -63,6 +64,17 @@ _EXPLAINS = Phrases(
     r"\W*(?:because|since|otherwise|so that|that'?s why|this (?:is|way)|for example|for instance"
     r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b"
 )
+# What the user knows of a thing, with the subject left out: "never used zustand".
+_OWN_EXPERIENCE = Phrases(
+    r"^\W*(?:(?:never|not|haven'?t|only|just|already|but|and|have|had|yet)\W+)*"
+    r"(?:used|tried|heard|seen|no idea|no clue|not sure|unsure|don'?t know|dunno)\b[^,;:]*$"
+)
+_TO_AGENT = Phrases(r"\b(?:you|your|u)\b")
+_CLAIMS = frozenset({Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION})
+_SIGNED = 0.65  # the score of a statement with two signs by rule
+_ASKED_PLAINER = 0.9
+"""How much greater the log-odds of a plain fact must be beside a question, which it mostly only
+introduces: "debian has 1.63 but thats too old" has 1.9, "webhooks dont reach localhost" 5.9."""
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
@@ -158,9 +170,10 @@ def _judge_part(
     if own := [part for part in sentences(text) if part in asked]:
         return _judge_asked(own[0], worths, is_firm=asked[own[0]])
     by_rule = judge(text, stopped=stopped)
-    judged = weigh(text, by_rule, worths)
-    if judged.act is Act.DECISION and by_rule.act is not Act.DECISION and text.endswith("?"):
-        return judged._replace(act=Act.ENVIRONMENT)  # "fibre is 40 a month. order it?"
+    asking = _asking_part(text)
+    judged = (
+        _judge_background(text, asking, by_rule, worths) if asking else weigh(text, by_rule, worths)
+    )
     known = [worths[sentence] for sentence in sentences(text) if sentence in worths]
     if judged.act is not Act.PREFERENCE or not known:
         return judged
@@ -169,6 +182,46 @@ def _judge_part(
     is_fact = is_fact and all(worth.wish < WISH_KEPT for worth in known)
     is_fact = is_fact and all(map(only_describes_self, sentences(text)))
     return judged._replace(act=Act.ENVIRONMENT) if is_fact else judged
+
+
+def _asking_part(text: str) -> str:
+    """Return the last question of a line that tells its background, "" if there is none.
+
+    A question that the line answers itself is none: "table name? let's call it events".
+    """
+    judged = [(part, judge_sentence(part)) for part in sentences(text)]
+    asking = [at for at, (_, one) in enumerate(judged) if one.act is Act.QUESTION]
+    if not asking or len(asking) == len(judged):
+        return ""
+    is_answered = any(one.score >= ONE_SIGN for _, one in judged[asking[-1] + 1 :])
+    return "" if is_answered else judged[asking[-1]][0]
+
+
+def _judge_background(
+    text: str, asking: str, by_rule: Judgement, worths: Mapping[str, SentenceWorth]
+) -> Judgement:
+    """Return the judgement of a line that asks a question, *asking*, and tells its background.
+
+    The background must be plainer than another fact, and is no rule or decision, unless a rule is
+    certain or the question is about what the agent does: "we use pnpm. why did you run npm?"
+    """
+    statements = dict(_weigh_background(text, worths))
+    judged = weigh(text, by_rule, statements)
+    is_rule = by_rule.act is judged.act and by_rule.score >= _SIGNED
+    is_rule = is_rule or (judged.act is Act.PREFERENCE and _TO_AGENT.search(asking) is not None)
+    is_background = judged.act in _CLAIMS and not is_rule and bool(statements)
+    return judged._replace(act=Act.ENVIRONMENT) if is_background else judged
+
+
+def _weigh_background(
+    text: str, worths: Mapping[str, SentenceWorth]
+) -> Iterator[tuple[str, SentenceWorth]]:
+    """Yield the statements beside a question that may be kept, each with its worth."""
+    for part in sentences(text):
+        judged = judge_sentence(part)
+        if part in worths and judged.act is not Act.QUESTION and not _OWN_EXPERIENCE.match(part):
+            plainer = _ASKED_PLAINER if judged.score < WORTH else 0.0
+            yield part, worths[part]._replace(plain=worths[part].plain - plainer)
 
 
 def _judge_lines(paragraph: str, above: str, judge_part: JudgePart) -> list[tuple[str, Judgement]]:
