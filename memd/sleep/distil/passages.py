@@ -60,6 +60,12 @@ _DENIES = re.compile(
     r"\W*(?:no|nope|nein|non|não|nee)(?:\s*[,.!;:\u2026-]|\s+(?:wait|it|that|this|i|we)(?:'?s)?\b)",
     re.IGNORECASE,
 )
+# Sets right the few words before it, which it needs: "yes stage. not staging."
+_SETS_RIGHT = re.compile(
+    r"\W*(?:and |but |und )?(?:not|nicht)(?: (?:the|in|on|to|der|die|das|den|im|am|auf))?"
+    r" [\w./-]+\W*$",
+    re.IGNORECASE,
+)
 _EXPLAINS = Phrases(
     r"\W*(?:because|since|otherwise|so that|that'?s why|this (?:is|way)|for example|for instance"
     r"|e\.g\.|i\.e\.|the reason|which (?:is|means)|it(?:'s| is)|they(?:'re| are))\b"
@@ -284,7 +290,7 @@ def trim(
     keeps = [one.score >= WORTH or (is_short and states(one)) for one in judged]
     for at, part in enumerate(parts):
         refers_back = at and _REFERS_BACK.match(part)
-        if at and keeps[at] and (refers_back or _DENIES.match(part)):
+        if at and keeps[at] and (refers_back or _DENIES.match(part) or _SETS_RIGHT.match(part)):
             keeps[at - 1] = True
         elif (
             at

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.language.words import Words
-from memd.sleep.distil.passages import find_passages
+from memd.sleep.distil.passages import find_passages, trim
 from memd.sleep.distil.sentence_worth import LIFTED, PLAIN_KEPT, WISH_KEPT, SentenceWorth
-from memd.sleep.distil.user.speech_acts import Act
+from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement
 from memd.text.words import sentences
 
 NOTHING = SentenceWorth(-5.0, Act.DECISION, -5.0, -5.0, -5.0, -5.0)
@@ -78,3 +78,22 @@ def test_the_habit_of_a_shop_beside_a_question_is_a_fact() -> None:
 def test_a_question_that_the_user_answers_is_no_question() -> None:
     text = "table name? lets call it `events`. columns ts, level, service, raw"
     assert kept(text, NOTHING, NOTHING, WEAK) == [(text, Act.DECISION)]
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("yes stage. not staging. the user is shop", "yes stage. not staging. …"),
+        ("den Van nehmen. nicht das Auto.", "den Van nehmen. nicht das Auto."),
+        (
+            "yes stage. not on Fridays before the call. thanks",
+            "… not on Fridays before the call. …",
+        ),
+    ],
+)
+def test_what_only_sets_right_is_kept_with_what_it_sets_right(text: str, short: str) -> None:
+    def judge_part(part: str) -> Judgement:
+        denies = part.startswith(("not", "nicht"))
+        return Judgement(Act.ENVIRONMENT, STANDING if denies else 0.0)
+
+    assert trim(text, judge_part, whole_chars=0) == short
