@@ -18,7 +18,11 @@ from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outc
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
-from memd.sleep.distil.environment.replacements import refuses, replaces_name
+from memd.sleep.distil.environment.replacements import (
+    gives_up_choice,
+    refuses,
+    replaces_name,
+)
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
@@ -185,6 +189,8 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
         replaced = undone or (back or alike)[:1] or quoted
         if replaced:
             memory = candidate.memory._replace(slot=settled[replaced[0]].memory.slot)
+            if any(_drops_choice(entry, settled[at]) for at in undone):
+                memory = memory._replace(kind=NapKind.DECISION)
             entry = entry._replace(candidate=candidate._replace(memory=memory))
         settled = [earlier for at, earlier in enumerate(settled) if at not in replaced]
         settled.append(entry)
@@ -252,5 +258,13 @@ def _refuses(later: _Entry, earlier: _Entry) -> bool:
 
 def _undoes(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user gives up in *later* the thing that *earlier* is about."""
+    if _drops_choice(later, earlier):
+        return True
     is_possible = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
     return is_possible and replaces_name(later.own, earlier.memory.text)
+
+
+def _drops_choice(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether the user gives up in *later* the name that they chose in *earlier*."""
+    is_possible = {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK
+    return is_possible and gives_up_choice(later.own, earlier.own)

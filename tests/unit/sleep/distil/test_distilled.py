@@ -418,6 +418,44 @@ def test_what_is_given_up_is_replaced_in_outcomes_and_fixes_as_well() -> None:
     assert only.slot in {each.slot for each in without_digest(early)}
 
 
+@pytest.mark.parametrize(
+    ("choice", "later", "is_replaced"),
+    [
+        ("lets go with cargo-dist", "meh. forget cargo-dist, hand written action", True),
+        ("no then. rayon it is", "crossbeam then, drop rayon. bound = 2x cores", True),
+        ("ok, let's use Redis", "Redis is out, SQLite it is", True),
+        ("then Redis", "SQLite without Redis after all", True),
+        ("then Redis", "a dict will do, no more Redis", True),
+        ("ok, nehmen wir Redis", "vergiss Redis, SQLite reicht", True),
+        ("dann Redis", "SQLite, und Redis fliegt wieder raus", True),
+        ("dann Redis", "kein Redis mehr, SQLite reicht", True),
+        ("then Redis", "drop Redis and create it again", False),
+        ("then Redis", "if it hangs again, drop Redis", False),
+        ("then Redis", "Redis 8 is out, we use its sets", False),
+        ("then Redis", "drop the Redis import", False),
+        ("then Redis", "forget Redis for now", False),
+        ("Postgres with Redis for the sessions", "drop Redis", False),
+        ("use SQLite instead of Redis", "drop Redis", False),
+    ],
+)
+def test_a_choice_that_is_given_up_is_replaced_by_a_decision(
+    choice: str, later: str, is_replaced: bool
+) -> None:
+    def memory_of(text: str, place: int, kind: NapKind) -> NapCandidate:
+        return NapCandidate(NapMemory(text, kind, (place,), str(place), Origin.PERSON), 0.9)
+
+    first = memory_of(f"{choice}\nOutcome: It is set up.", 0, NapKind.DECISION)
+    kept = select_candidates(
+        [first, memory_of(later, 1, NapKind.PREFERENCE)], [user("a"), user("b")]
+    )
+    kinds = [(each.kind, each.slot) for each in kept]
+    assert kinds == (
+        [(NapKind.DECISION, "0")]
+        if is_replaced
+        else [(NapKind.DECISION, "0"), (NapKind.PREFERENCE, "1")]
+    )
+
+
 def test_other_scripts_and_languages_are_read() -> None:
     assert memories_of(user("Der Port muss immer 4010 bleiben.")) == [
         "Der Port muss immer 4010 bleiben."
