@@ -38,6 +38,7 @@ from memd.sleep.distil.language.replies import (
     text_after_agreement,
 )
 from memd.sleep.distil.language.words import SAYS_LITTLE
+from memd.sleep.distil.user.settled_values import changes_number, find_changed_number
 from memd.sleep.distil.user.speech_acts import BARE_CHARS, Act, approves, judge
 from memd.store.search.cjk_bigrams import has_sign_at
 from memd.text.alternations import Phrases
@@ -133,6 +134,7 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     return (
         _find_asked(user, recent[-1])
         or _find_denied(user, recent[-1])
+        or _find_renumbered(user, recent[-1])
         or _find_similar(user, recent)
     )
 
@@ -195,6 +197,14 @@ def _find_denied(user: str, last: AgentText) -> AnsweredLines | None:
     if is_prose and is_short and not _LOOKS.search(statement):
         return AnsweredLines(statement, last.place, is_denied=True)
     return None
+
+
+def _find_renumbered(user: str, last: AgentText) -> AnsweredLines | None:
+    """Return the sentence of the agent's *last* text with a number that *user* changes, or None."""
+    statement = changes_number(user) and find_changed_number(user, strip_markdown(last.text))
+    if not statement or len(statement) > _LINE_CHARS or "?" in statement:
+        return None
+    return AnsweredLines(statement, last.place, is_denied=True)
 
 
 def _newest_first(texts: Sequence[AgentText]) -> Iterator[AgentText]:

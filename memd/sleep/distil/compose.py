@@ -59,6 +59,7 @@ from memd.sleep.distil.passages import (
 from memd.sleep.distil.proposals import find_chosen
 from memd.sleep.distil.sentence_worth import SentenceWorth, answers_nothing
 from memd.sleep.distil.user.quotations import QUOTED_CHARS, drop_quoted, fold_words, quoted_lines
+from memd.sleep.distil.user.settled_values import find_changed_number
 from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, approves, judge, kind_of
 from memd.text.preference import is_self_contained
 from memd.text.words import sentences
@@ -167,7 +168,7 @@ def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
 def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
     """Return the conclusion of *turn*, "" if there is none or the turn *after* rejects it.
 
-    A user rejects it by denying the agent's last text, or by quoting it without agreement.
+    A user rejects it by denying the agent's last text, or by correcting it.
     """
     following = "\n".join(after.words.paragraphs) if after else ""
     ended = conclusion(turn.exchange, following)
@@ -182,9 +183,10 @@ def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
 
 
 def corrects(user: str, statement: str, own: str) -> bool:
-    """Return whether the message *user* quotes *statement* without agreement in its *own* words."""
+    """Return whether *user*, a message with *own* words, quotes or renumbers *statement*."""
     flat = fold_words(statement)
-    return not approves(own) and any(fold_words(quote) in flat for quote in _QUOTE.findall(user))
+    is_quoted = any(fold_words(quote) in flat for quote in _QUOTE.findall(user))
+    return (is_quoted and not approves(own)) or bool(find_changed_number(own, statement))
 
 
 def slot_of(text: str, number: int) -> str:

@@ -25,6 +25,7 @@ from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
 from memd.sleep.distil.sentence_worth import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
+from memd.sleep.distil.user.settled_values import changes_number
 from memd.sleep.distil.user.speech_acts import STANDING, WORTH
 from memd.text.alternations import Phrases
 from memd.text.harms import states_health_risk
@@ -155,11 +156,12 @@ def _is_plain(candidate: NapCandidate, best: float) -> bool:
 
     A wish is plain with two signs by rule; a decision or correction by rule and model together.
     *best* is the greatest log-odds of its sentences. A denial ("No, it is 5433") is plain with the
-    text that it denies, or if the model accepts it.
+    text that it denies, or if the model accepts it, and another number with what it is of.
     """
     memory, score = candidate.memory, candidate.score
     own, is_answer, _ = memory.text.partition(ANSWER_PART)
-    if is_denial(own.removeprefix("User: ")) and (is_answer or best >= LIFTED):
+    mine = own.removeprefix("User: ")
+    if (is_denial(mine) and (is_answer or best >= LIFTED)) or (is_answer and changes_number(mine)):
         return True
     if candidate.by_model:
         return False

@@ -456,6 +456,41 @@ def test_a_choice_that_is_given_up_is_replaced_by_a_decision(
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "is_changed"),
+    [
+        ("actually make it 30, iDEAL can be slow", True),
+        ("make that 30 minutes", True),
+        ("30 instead, the bank is slow", True),
+        ("hm, lieber 30", True),
+        ("mach da lieber 30 Minuten draus", True),
+        ("make it 2x faster", False),
+        ("make it 5 minutes shorter", False),
+        ("30 tests fail instead", False),
+        ("make it a table", False),
+        ("actually make it 15 as you said", False),
+    ],
+)
+def test_a_number_that_the_user_changes_is_not_told_as_the_outcome(
+    change: str, is_changed: bool
+) -> None:
+    stated = "Reservations expire lazily in active(), which leaves out what is older: 15 minutes."
+    asked = "With a celery beat job every minute, or lazily on read?"
+    texts = memories_of(
+        user("how do reservations expire?"),
+        agent(asked),
+        user("lazily. no celery in this project, we agreed on that last year"),
+        *bash("sed -i s/timer/lazy/ stock/models.py", ""),
+        agent(stated),
+        user(change),
+        *bash("sed -i s/15/30/ stock/models.py", ""),
+        agent("Done."),
+    )
+    [wish] = [text for text in texts if "no celery" in text]
+    assert ("Outcome" in wish) == (not is_changed)
+    assert (f"User: {change}\nIn answer to: {stated}" in texts) == is_changed
+
+
 def test_other_scripts_and_languages_are_read() -> None:
     assert memories_of(user("Der Port muss immer 4010 bleiben.")) == [
         "Der Port muss immer 4010 bleiben."
