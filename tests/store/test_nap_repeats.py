@@ -78,6 +78,36 @@ async def test_what_says_more_or_is_a_person_s_stays(bed: Bed, turn: str, origin
     assert await bed.contents() == {COMPOSED, turn}
 
 
+@pytest.mark.parametrize(
+    ("reply", "is_forbidden"),
+    [
+        ("hold on, company doesnt allow tunnels. we have a relay", True),
+        ("We can't use a tunnel, security would find it.", True),
+        ("sorry, tunnels are not allowed here", True),
+        ("Tunnel dürfen wir nicht benutzen, wir haben ein Relay", True),
+        ("einen Tunnel erlaubt die Firma nicht", True),
+        ("ein Tunnel ist bei uns verboten", True),
+        ("we can't use the tunnel yet, the token is missing", False),
+        ("the tunnel says: origin not allowed", False),
+        ("is a tunnel allowed here?", False),
+        ("nice, the tunnel works. we are not allowed to deploy on Fridays", False),
+        ("the company doesn't allow beer in the kitchen", False),
+    ],
+)
+async def test_what_the_user_forbids_next_is_superseded(
+    bed: Bed, reply: str, is_forbidden: bool
+) -> None:
+    advice = "Use a tunnel: `cloudflared tunnel --url http://localhost:8000`."
+    turns = [("How do hooks reach me?", Origin.PERSON), (advice, Origin.ASSISTANT)]
+    for text, origin in [*turns, (reply, Origin.PERSON), ("I see.", Origin.ASSISTANT)]:
+        await tell(bed, text, origin)
+    nap = await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
+    assert (advice in await bed.contents()) == (not is_forbidden)
+    assert reply in await bed.contents()
+    await bed.night.undo(ADA, nap.run_id)
+    assert advice in await bed.contents()
+
+
 async def test_what_was_stored_on_purpose_stays(bed: Bed) -> None:
     await bed.tell(CAUSE, session_id="talk", origin=Origin.ASSISTANT)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))

@@ -10,9 +10,10 @@ does not replace one for the whole, nor one of another runner. A decision, corre
 later session takes back is superseded (``retractions``). A text that another session of the project
 has, or a fix by a command that is known there, is not stored again.
 
-A streamed turn of the assistant that says nothing beyond the nap's memories is archived as
-superseded. Turns with more content, and everything a person said or stored on purpose, stay. The
-run's ledger records every change, so that a nap can be undone.
+A streamed turn of the assistant that says nothing beyond the nap's memories, or that the user's
+next message forbids (``refusals``), is archived as superseded. Turns with more content, and all
+that a person said or stored on purpose, stay. The run's ledger records every change, so that a nap
+can be undone.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from memd.sleep.distil.environment import commands
 from memd.sleep.distil.exchanges import USERS_KINDS
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
-from memd.sleep.nap import retractions, value_updates
+from memd.sleep.nap import refusals, retractions, value_updates
 from memd.sleep.nap.preparation import NapDraft
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
@@ -368,11 +369,12 @@ _EXTRA_CHARS_SHARE = 1.5
 
 
 def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) -> None:
-    """Supersede the turns of the target's session that say nothing beyond *texts*."""
+    """Supersede the agent's turns of the session that add nothing to *texts* or are forbidden."""
     if target.session_key is None or not texts:
         return
     rows = turns.list_assistant_turns(target.conn, target.session_key, TURNS_MAX)
-    keys = find_repeated(rows, texts)
+    replies = turns.list_replies(target.conn, [key for key, _ in rows])
+    keys = list({*find_repeated(rows, texts), *refusals.find_refused(rows, replies)})
     if not keys:
         return
     with record_moves(target, keys):

@@ -145,3 +145,26 @@ def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tu
     turns: list[Any] = list(integrity.skip_undecodable(conn, rows, "memory"))
     keys = frozenset(integrity.memories(conn, [key for key, _ in turns]))
     return [(key, content) for key, content in turns if key in keys]
+
+
+def list_replies(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str]]:
+    """Return the key of each turn among *keys* that a person's turn follows, with that one's text.
+
+    Only turns that can be recalled count. The text is that of its first part.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, n.content
+          FROM memory AS m
+               JOIN memory AS n ON n.memory_key = (
+                   SELECT o.memory_key
+                     FROM memory AS o
+                    WHERE o.session_key = m.session_key AND o.ordinal > m.ordinal
+                      AND o.state IN ('active', 'pending') AND NOT o.is_summary
+                    ORDER BY o.ordinal, o.part LIMIT 1)
+         WHERE m.memory_key IN (SELECT value FROM carray(:keys)) AND n.origin = 'person'
+        """,
+        {"keys": keys_array(keys)},
+    )
+    replies: list[Any] = list(integrity.skip_undecodable(conn, rows, "memory"))
+    return replies
