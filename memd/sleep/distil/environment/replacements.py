@@ -8,6 +8,7 @@ replaced the icon with a star".
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from memd.sleep.distil.language.signs import FIRST, POINTS
@@ -204,13 +205,18 @@ def gives_up_choice(text: str, earlier: str) -> bool:
     >>> gives_up_choice("drop redis", "use postgres instead of redis")
     False
     """
-    if len(earlier) > _CHOICE_CHARS:
+    names = _find_names_given_up(text)
+    if not names or len(earlier) > _CHOICE_CHARS:
         return False
-    names = [content_words(name) for part in sentences(text) for name in find_given_up(part)]
     left = content_words(earlier) - content_words(text) - _CHOOSES - FUNCTION_WORDS
-    return not left and any(
-        name and _is_chosen(name, part) for name in names for part in sentences(earlier)
-    )
+    return not left and any(_is_chosen(name, part) for name in names for part in sentences(earlier))
+
+
+@lru_cache(maxsize=64)  # a message is compared with many earlier ones
+def _find_names_given_up(text: str) -> tuple[frozenset[str], ...]:
+    """Return the content words of each name that *text* gives up."""
+    names = (content_words(name) for part in sentences(text) for name in find_given_up(part))
+    return tuple(filter(None, names))
 
 
 def _is_chosen(name: frozenset[str], sentence: str) -> bool:
