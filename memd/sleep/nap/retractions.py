@@ -18,7 +18,12 @@ from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.environment.replacements import find_replacement, replaces_name
+from memd.sleep.distil.environment.replacements import (
+    find_given_up,
+    find_replacement,
+    gives_up_choice,
+    replaces_name,
+)
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
 from memd.sleep.distil.user.ended_wishes import WishEnd
@@ -61,6 +66,7 @@ def may_retract(text: str) -> bool:
     parts = sentences(own)
     return (
         any(map(find_replacement, parts))
+        or any(map(find_given_up, parts))
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
         or bool(WishEnd.of(own).ended_stems)
@@ -87,6 +93,7 @@ def find_retracted(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
         for key, content in earlier
         if (spoken and _is_about(content, whole, spoken))
         or _is_given_up(content, own, whole)
+        or gives_up_choice(own, user_part(content))
         or _is_stopped(content, stopped)
         or end.ends(user_part(content))
     ]

@@ -43,6 +43,22 @@ def test_what_is_to_be_stopped_takes_back_the_rule_that_wants_it(
     assert find_retracted(later, [(1, ASKS), *others]) == keys
 
 
+@pytest.mark.parametrize(
+    ("later", "keys"),
+    [
+        ("crossbeam then, drop rayon. bound = 2x cores", [1]),
+        ("forget rayon, crossbeam", [1]),
+        ("rayon fliegt raus, wir nehmen crossbeam", [1]),
+        ("if it hangs, drop rayon", []),
+        ("drop the rayon feature flag", []),
+    ],
+)
+def test_a_choice_is_taken_back_by_its_name_alone(later: str, keys: list[int]) -> None:
+    others = [(2, "rayon needs 4 threads in CI"), (3, "rayon for the parser, crossbeam for I/O")]
+    assert may_retract(later) == bool(keys)
+    assert find_retracted(later, [(1, "no then. rayon it is"), *others]) == keys
+
+
 REDIS = "Use Redis for the cache of the prices."
 
 
