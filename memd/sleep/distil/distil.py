@@ -16,7 +16,12 @@ from typing import NamedTuple
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
 from memd.sleep.distil.agent.fixes import fixes
-from memd.sleep.distil.agent.outcomes import RatedSentence, statements, tellable_sentences
+from memd.sleep.distil.agent.outcomes import (
+    RatedSentence,
+    shows_trouble,
+    statements,
+    tellable_sentences,
+)
 from memd.sleep.distil.agent.reports import listed_rules, reports
 from memd.sleep.distil.compose import UserTurn, compose_memories, turns
 from memd.sleep.distil.digest import digest
@@ -141,13 +146,14 @@ def weigh_turns(
     if len(logits) != sum(1 + len(read.statements) for read in session.turns):
         raise ValueError("the logits are of other messages")
     weighed: list[UserTurn] = []
-    begin = 0
+    begin, has_trouble = 0, False
     for number, (turn, spoken, rated) in enumerate(session.turns):
         end = begin + 1 + len(rated)
         own, *texts = logits[begin:end]
         begin = end
         worths = weigh_sentences(spoken, own, number, stopped=turn.stopped)
-        weighed_texts = weigh_statements(turn.exchange.texts, rated, texts)
+        has_trouble = has_trouble or shows_trouble(turn.exchange)
+        weighed_texts = weigh_statements(turn.exchange.texts, rated, texts, has_trouble=has_trouble)
         exchange = replace(turn.exchange, texts=weighed_texts)
         weighed.append(turn._replace(exchange=exchange, worths=worths))
     return weighed

@@ -45,6 +45,9 @@ SHORT_CHARS, SHORT_LIFT = 40, 0.05
 sentences in the training data are plain, so the fit rates all of them too low (decision 0308)."""
 ANSWER_TOLD = 0.8
 """The least log-odds with which a sentence of the agent's answer is part of an outcome."""
+CAUSE_WORTH = 0.5
+"""The least log-odds of a sentence of the agent that states the cause of trouble."""
+_CAUSE_WORDS_MIN = 8
 ANSWER_DROPPED = -1.5
 """With lower log-odds of worth, an answer of the user says nothing by its own words."""
 _DROPPED = -0.5
@@ -238,11 +241,14 @@ def weigh_statements(
     texts: Sequence[AgentText],
     rated: Sequence[Sequence[RatedSentence]],
     logits: Sequence[Sequence[SentenceLogits]],
+    *,
+    has_trouble: bool,
 ) -> list[AgentText]:
     """Return the *texts* of an exchange with the worths of their *rated* sentences.
 
     *logits* are the model's output for these. In the answer, which is the last text unless it
-    announces the next step, the model also finds plain findings.
+    announces the next step, the model also finds plain findings. After trouble, a cause that was
+    found is plain in any text.
     """
     head = sentence_head()
     answer_at = len(texts) - 1 if texts and not _announces(texts[-1].text) else None
@@ -257,9 +263,25 @@ def weigh_statements(
             if at == answer_at and answer >= ANSWER_TOLD and not is_foreign(line.text):
                 worth = max(worth, TOLD_WORTH + answer - ANSWER_TOLD)
                 plain.add(line.text)
+            elif has_trouble and states_cause(line.text):
+                worth = max(worth, CAUSE_WORTH)
+                plain.add(line.text)
             worths[line.text], in_memory[line.text] = worth, row.in_memory
         weighed.append(text._replace(worths=worths, in_memory=in_memory, plain=frozenset(plain)))
     return weighed
+
+
+def states_cause(text: str) -> bool:
+    """Return whether the agent's sentence *text* states the cause that it found.
+
+    >>> states_cause("The root cause was a stale lock: two jobs shared the same folder.")
+    True
+    >>> states_cause("Once we know what the root cause is, the fix will be simple.")
+    False
+    """
+    is_unsure = phrases.NO_CAUSE.search(text) or phrases.UNSURE.search(text)
+    is_whole = len(text.split()) >= _CAUSE_WORDS_MIN
+    return is_whole and not is_unsure and phrases.ROOT_CAUSE.search(text) is not None
 
 
 def _announces(text: str) -> bool:

@@ -99,15 +99,20 @@ def cause(exchange: Exchange) -> str:
 
     An exchange without a failed command, and without trouble that the user reports, has none.
     """
-    user = exchange.user[:_REQUEST_CHARS]
-    if not (phrases.TROUBLE.search(user) or any(has_failed(run) for run in exchange.runs)):
+    if not shows_trouble(exchange):
         return ""
-    asked = _words(user)
+    asked = words_asked(exchange)
     return _best_reason(
         (_rate(line, asked, text.worths), line)
         for text in exchange.texts
         for line in _find_reasons(text.text)
     )
+
+
+def shows_trouble(exchange: Exchange) -> bool:
+    """Return whether a command failed in *exchange*, or the user reports trouble."""
+    user = exchange.user[:_REQUEST_CHARS]
+    return bool(phrases.TROUBLE.search(user)) or any(has_failed(run) for run in exchange.runs)
 
 
 def reason(texts: Iterable[str], trouble: str, stems: frozenset[str] | None = None) -> str:

@@ -150,6 +150,21 @@ CAUSE = anywhere(
     """
 )
 # States a reason explicitly; stricter than CAUSE.
+# A cause that was found: "the root cause is ...", "Found it: ...", "die Ursache war ...".
+ROOT_CAUSE = Phrases(
+    r"\b(?:root|actual|real|true|underlying) cause(?: (?:of|for|behind) [^.:]{3,60}?)?"
+    r"(?: ?:| (?:is|was)\b(?! (?:still|un\w+|to|whether|in )))"
+    r"|\b(?:is|was|are|were) (?:the |its )?(?:root|actual|real|true|underlying) cause\b"
+    r"|\A\W*found (?:it|the (?:bug|problem|cause|culprit|issue)): "
+    r"|\b(?:eigentliche |wahre |wirkliche )?ursache(?: (?:da)?für [^.:]{3,60}?)?"
+    r"(?: ?:| (?:ist|war)\b(?! (?:noch|un\w+)))"
+)
+# Before or after such words: no cause, or none that was found.
+NO_CAUSE = Phrases(
+    r"\b(?:not|\w+n't|cannot|if|whether|unless|once|find|identify|determine|investigat\w+"
+    r"|look(?:ing)? for|unclear|unknown|nicht|kein\w*|ob|wenn|falls|sobald|suchen?|unklar"
+    r"|unbekannt)\b[^.:;,]{0,40}\b(?:cause|ursache)\b|\A[^:]*\?"
+)
 BECAUSE = anywhere(
     """
     because, due to, root cause, caused by,

@@ -28,6 +28,7 @@ from memd.sleep.distil.sentence_worth import (
     PLAIN_KEPT,
     WISH_KEPT,
     SentenceWorth,
+    states_cause,
     weigh,
 )
 from memd.sleep.distil.user.speech_acts import STANDING, Act, Judgement, judge_sentence
@@ -280,6 +281,47 @@ def test_nothing_is_plainly_told_before_the_last_text_or_in_another_language() -
         assert kept([ASKED, agent(f"{WAITS} {ends}")], TOLD) == []
     assert kept([ASKED, agent(f"{WAITS} Let me know if you want it gone.")], TOLD)
     assert kept([ASKED, agent("Der Aufruf wartet auf die Sandbox des Anbieters.")], TOLD) == []
+
+
+FOUND_CAUSE = "Found it: the root cause is a stale lock, two jobs shared the folder run/a."
+
+
+def test_a_stated_cause_of_trouble_is_kept() -> None:
+    turns = [
+        user("the nightly job hangs with an error"),
+        agent(FOUND_CAUSE),
+        user("makes sense, go"),
+    ]
+    assert [each.text for each in kept(turns, NEVER)] == [FOUND_CAUSE]
+    later = [turns[0], agent("It is not the disk."), user("so what is it then"), *turns[1:]]
+    assert FOUND_CAUSE in [each.text for each in kept(later, NEVER)]
+    denied = kept([*turns[:2], user("no, that is wrong")], NEVER)
+    assert NapKind.OUTCOME not in [each.kind for each in denied]
+    assert kept([user("tell me about the nightly job"), agent(FOUND_CAUSE)], NEVER) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("That is the actual cause: the discount is rounded at different points.", True),
+        ("A missing index on orders.user_id was the real cause of the slow page.", True),
+        ("The underlying cause for the timeouts is the DNS server at 10.0.0.2.", True),
+        ("Found the bug: the loop starts at 1 and skips the header row.", True),
+        ("Die Ursache war ein veralteter Schlüssel in der Konfiguration des Servers.", True),
+        ("Ursache: der Cronjob läuft zweimal, weil beide Server ihn starten.", True),
+        ("That was the root cause.", False),
+        ("I need to find the root cause: let me read the log of the worker.", False),
+        ("CRLF is not the root cause: serde accepts it at the end of a line.", False),
+        ("The root cause is still unknown, so I added more logging to the worker.", False),
+        ("The root cause is probably the cache that is never emptied.", False),
+        ("What is the root cause of the failing test on the other machine?", False),
+        ("The guide explains the root causes of most outages in three chapters.", False),
+        ("Die Ursache ist noch unklar, ich habe mehr Ausgaben eingebaut.", False),
+        ("Das ist nicht die Ursache: der Test lief schon vorher nicht durch.", False),
+    ],
+)
+def test_the_words_of_a_found_cause(text: str, states: bool) -> None:
+    assert states_cause(text) is states
 
 
 def test_all_of_a_short_answer_is_judged_and_of_a_long_one_what_is_not_hopeless() -> None:
