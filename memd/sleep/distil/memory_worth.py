@@ -71,11 +71,9 @@ _ONE_TEXT = Phrases(
 # A sum, an hour or a day: it belongs to one matter, and is no general way to work.
 _VALUE = Phrases(
     r"[\u00a3\u20ac$]\s?\d|\b\d+(?:[.,:]\d+)* ?(?:pounds?|euros?|dollars?|quid|[\u00a3\u20ac$%]"
-    r"|hours?|hrs?|h"
-    r" (?:a|per)|days?|weeks?|months?|years?|km|kg|mg|miles?)\b|\b\d{1,2}[:.]\d\d\b"
-    r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june"
-    r"|july|august"
-    r"|september|october|november|december)\b"
+    r"|hours?|hrs?|h (?:a|per)|k(?= (?:a|per) )|days?|weeks?|months?|years?|km|kg|mg|miles?)\b"
+    r"|\b\d{1,2}[:.]\d\d\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
 )
 # Explicitly for all projects: "rule for all: drafts only".
 _FOR_ALL = Phrases(

@@ -543,6 +543,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
         "iamcolourblind": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
         "iamnotvegetariananymore": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
         "mydoctorgavemetablets": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
+        "wesendlike2kamonth": (0.0, EVERYWHERE[NapKind.ENVIRONMENT]),
     }
     users = {at: worth_of(0.0, wish=wish, everywhere=each) for at, (wish, each) in logits.items()}
     users["ironandallthat"] = users["ironandallthat"]._replace(worth=-1.0)
@@ -569,6 +570,7 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
     assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
     assert not holds("I am not vegetarian any more.", NapKind.ENVIRONMENT)
+    assert not holds("we send like 2k a month", NapKind.ENVIRONMENT)
     assert not holds("Ask before rebasing.", NapKind.ENVIRONMENT)
     wish = candidate("Ask before rebasing.", NapKind.PREFERENCE).memory
     assert not holds_everywhere(wish._replace(origin=Origin.ASSISTANT), judged)
