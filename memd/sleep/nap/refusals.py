@@ -40,11 +40,13 @@ _NOT_YET = re.compile(
 )
 
 
-def find_refused(rows: Iterable[tuple[int, str]], replies: Iterable[tuple[int, str]]) -> list[int]:
+def find_forbidden(
+    rows: Iterable[tuple[int, str]], replies: Iterable[tuple[int, str]]
+) -> list[int]:
     """Return the keys of those *rows* (key and text) that the user's reply to them forbids.
 
     >>> rows = [(1, "Use a tunnel: `ngrok http 8000`."), (2, "The page is up.")]
-    >>> find_refused(rows, [(1, "hold on, company doesnt allow tunnels"), (2, "nice")])
+    >>> find_forbidden(rows, [(1, "hold on, company doesnt allow tunnels"), (2, "nice")])
     [1]
     """
     texts = dict(rows)

@@ -374,7 +374,7 @@ def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) ->
         return
     rows = turns.list_assistant_turns(target.conn, target.session_key, TURNS_MAX)
     replies = turns.list_replies(target.conn, [key for key, _ in rows])
-    keys = list({*find_repeated(rows, texts), *refusals.find_refused(rows, replies)})
+    keys = list({*find_repeated(rows, texts), *refusals.find_forbidden(rows, replies)})
     if not keys:
         return
     with record_moves(target, keys):
