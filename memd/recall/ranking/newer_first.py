@@ -11,7 +11,8 @@ ways:
   both vectors, its own relevance, words that tell of a change, and names that it shares with the
   older memory but not with the question ("Ronja moved out" after "my flatmate is Ronja").
 - A correction, by its words ("correction: ...", "... now") and a shared subject (decision 0314).
-  It needs no vector. "My manager is now Tom" has the subject of "My manager is Priya".
+  It needs no vector. "My manager is now Tom" has the subject of "My manager is Priya". A text that
+  gives up a name ("drop rayon") corrects the choice of that name ("rayon it is").
 
 A memory with a subject of its own is about another thing, unless it also has the words that the
 question shares with the older memory: the tyres of the winter bike do not outdate the road bike's.
@@ -34,12 +35,14 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Origin, Trust
-from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.domain.sleep.consolidation import DIGEST_TAG, user_part
 from memd.extract.time_words import MONTHS, WEEKDAYS
 from memd.recall.ranking.change_phrases import (
     CHANGE_STEMS,
     announces_change,
     corrects,
+    find_given_up,
+    gives_up_choice,
     without_lead,
 )
 from memd.recall.ranking.rankings import RankedCandidate
@@ -168,7 +171,7 @@ def put_newer_first(
         for candidate, item in compared
         if candidate.trust != Trust.UNTRUSTED
         and _is_of_one_thing(candidate)
-        and corrects(candidate.own)
+        and (corrects(candidate.own) or find_given_up(user_part(candidate.own)))
     ]
     if asks_before(query):
         kin = {}
@@ -258,13 +261,17 @@ class _Later:
         if not self.corrections or len(older.candidate.own) > CHARS_MAX:
             return None
         left_side = _left_side(older.candidate.own)
+        choice = user_part(older.candidate.own)
         for item, topic in self.corrections:
             candidate = item.measured.candidate
             is_later = candidate.moment_us > older.candidate.moment_us
             if not is_later or not self._may_lead(candidate, older.candidate):
                 continue
+            if gives_up_choice(user_part(candidate.own), choice):
+                return item
             is_shared = len(older.stems & topic) >= max(1, _SHARED * len(topic))
-            if not is_shared and not (left_side and left_side == _left_side(candidate.own)):
+            is_same = left_side and left_side == _left_side(candidate.own)
+            if not (is_shared or is_same) or not corrects(candidate.own):
                 continue
             if not _has_other_subject(candidate.own, older.stems, self.asked):
                 return item

@@ -15,14 +15,11 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.recall.ranking.change_phrases import gives_up_choice
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
-from memd.sleep.distil.environment.replacements import (
-    gives_up_choice,
-    refuses,
-    replaces_name,
-)
+from memd.sleep.distil.environment.replacements import refuses, replaces_name
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words

@@ -17,13 +17,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.recall.ranking.change_phrases import find_given_up, gives_up_choice
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.environment.replacements import (
-    find_given_up,
-    find_replacement,
-    gives_up_choice,
-    replaces_name,
-)
+from memd.sleep.distil.environment.replacements import find_replacement, replaces_name
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
 from memd.sleep.distil.user.ended_wishes import WishEnd
@@ -66,7 +62,7 @@ def may_retract(text: str) -> bool:
     parts = sentences(own)
     return (
         any(map(find_replacement, parts))
-        or any(map(find_given_up, parts))
+        or bool(find_given_up(own))
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
         or bool(WishEnd.of(own).ended_stems)

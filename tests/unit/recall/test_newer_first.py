@@ -170,6 +170,40 @@ def test_a_word_that_many_statements_have_is_no_subject() -> None:
 
 
 @pytest.mark.parametrize(
+    ("choice", "later"),
+    [
+        ("rayon it is", "drop rayon"),
+        (
+            "User: no then. rayon it is\nIn answer to: Rayon is simple.",
+            "crossbeam then, drop rayon",
+        ),
+        ("go with cargo-dist", "forget cargo-dist"),
+        ("dann halt Redis", "Redis fliegt raus"),
+        ("wir nehmen Redis", "doch kein Redis"),
+    ],
+)
+def test_what_gives_up_a_choice_leads_without_a_vector(choice: str, later: str) -> None:
+    items = [an_old(choice), a_new(later, 0.001)]
+    ordered = put_newer_first(items, {}, "what did we take?")
+    assert [item.measured.candidate.own for item in ordered] == [later, choice]
+    assert ordered[0].relevance == items[0].relevance
+
+
+@pytest.mark.parametrize(
+    ("text", "later"),
+    [
+        ("rayon needs 4 threads in CI", "drop rayon"),
+        ("rayon it is", "drop the rayon feature flag"),
+        ("rayon it is", "if it hangs, drop rayon"),
+        ("crossbeam it is", "drop rayon"),
+    ],
+)
+def test_what_gives_up_another_thing_than_a_choice_stays(text: str, later: str) -> None:
+    items = [an_old(text), a_new(later, 0.001)]
+    assert put_newer_first(items, {}, "what did we take?") == items
+
+
+@pytest.mark.parametrize(
     "query",
     ["What did staging used to be?", "Which host was staging before plover?", "the former host"],
 )

@@ -8,13 +8,11 @@ replaced the icon with a star".
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from memd.sleep.distil.language.signs import FIRST, POINTS
 from memd.sleep.distil.language.words import content_words
 from memd.text.alternations import Phrases
-from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 
 # What is given up: "cursor" in "scrap the cursor, we do offset pagination after all".
@@ -70,50 +68,6 @@ _REFUSES = (
         0,
     ),
     Phrases(rf"{_ANSWERS}(?i:not (?:the )?){_NAME}(?:'s|\u2019s)? (?i:after all)\b", 0),
-)
-# Given up, with or without something else in its place: "crossbeam then, drop rayon". Such an order
-# may also mean a part of the work, so it only counts against an earlier choice of that name.
-_GIVEN_UP = r"(?:the |our |den |die |das )?([^\W_][\w.+#/-]*(?: [\w.+#/-]+)??)"
-_CLAUSE_END = re.compile(r"[,;:.!]+(?:\s+|$)|\s+(?:[\u2013\u2014-]|and|und)\s+", re.IGNORECASE)
-_GIVES_UP = tuple(
-    re.compile(
-        r"\W*(?:(?:meh|no|nah|hm+|ok(?:ay)?|so|then|but|also|ne|nein|ach|dann|lets|let's|we(?:'ll)?"
-        r"|i'd|just|please|pls|bitte|actually|lieber|doch)\b\W+)*"
-        rf"{clause}(?: (?:again|then|please|altogether|entirely|wieder|dann|bitte))?\W*",
-        re.IGNORECASE,
-    )
-    for clause in (
-        rf"(?:drop|scrap|ditch|abandon|forget(?: about)?|get rid of) {_GIVEN_UP}",
-        rf"(?:[\w ]{{1,40}} without|without|not) {_GIVEN_UP} after all",
-        rf"no more {_GIVEN_UP}",
-        rf"no {_GIVEN_UP} any ?more",
-        rf"{_GIVEN_UP} is out",
-        rf"(?:vergiss|vergesst|weg mit|streich(?:e|en wir)?|wir verzichten auf) {_GIVEN_UP}",
-        rf"kein(?:en?)? {_GIVEN_UP} mehr",
-        rf"(?:[\w ]{{1,40}} )?(?:doch|lieber) (?:ohne|kein(?:en?)?) {_GIVEN_UP}",
-        rf"{_GIVEN_UP} (?:fliegt|kommt|muss|werfen wir|schmei(?:ß|ss)en wir)(?: wieder)? raus",
-        rf"(?:wirf|schmei(?:ß|ss)) {_GIVEN_UP}(?: wieder)? raus",
-        rf"lass(?:en wir)? {_GIVEN_UP} weg",
-    )
-)
-# The sentence gives up nothing yet, or only for a while.
-_NOT_YET = Phrases(
-    r"\b(?:if|unless|when|once|until|before|maybe|perhaps|later|for (?:now|a)|falls|wenn|sobald"
-    r"|bevor|bis|vielleicht|später|vorerst|erstmal|re-?(?:creat|start|load|build|import|install)\w*"
-    r"|(?:create|start|load|build|import|install) (?:it|them))\b"
-)
-# Before a name that was not chosen: "SQLite instead of Redis".
-_NOT_CHOSEN = re.compile(
-    r"\b(?:not?|never|without|instead|rather|than|over|drop|scrap|ditch|forget|out|\w+n'?t|kein\w*"
-    r"|nicht|nie|ohne|statt|vergiss)\b",
-    re.IGNORECASE,
-)
-_CHOICE_CHARS = 100  # of a message that only chooses
-_CHOOSES = frozenset(
-    """
-    ok okay let lets let's go goes use using take pick choose then fine good yes want try
-    nehmen nimm nehme wir dann gut machen mach wird mit
-    """.split()  # noqa: SIM905
 )
 _FOLDED = re.compile(r"\w+")
 _BEGIN_CHARS = 60  # the beginning of a text, where a name is its subject
@@ -180,47 +134,3 @@ def replaces_name(text: str, earlier: str) -> bool:
         name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
         for name in folded
     )
-
-
-def find_given_up(sentence: str) -> list[str]:
-    """Return the names that the clauses of *sentence* give up, whatever takes their place.
-
-    >>> find_given_up("crossbeam then, drop rayon."), find_given_up("if it hangs, drop rayon")
-    (['rayon'], [])
-    """
-    if "?" in sentence or _NOT_YET.search(sentence):
-        return []
-    clauses = _CLAUSE_END.split(sentence)
-    matches = (pattern.fullmatch(clause) for clause in clauses for pattern in _GIVES_UP)
-    return [match[1] for match in matches if match]
-
-
-def gives_up_choice(text: str, earlier: str) -> bool:
-    """Return whether *text* gives up the name that *earlier*, a short choice, is about.
-
-    The rest of *earlier* must say little, unless *text* says it, too.
-
-    >>> gives_up_choice("crossbeam then, drop rayon", "no then. rayon it is")
-    True
-    >>> gives_up_choice("drop redis", "use postgres instead of redis")
-    False
-    """
-    names = _find_names_given_up(text)
-    if not names or len(earlier) > _CHOICE_CHARS:
-        return False
-    left = content_words(earlier) - content_words(text) - _CHOOSES - FUNCTION_WORDS
-    return not left and any(_is_chosen(name, part) for name in names for part in sentences(earlier))
-
-
-@lru_cache(maxsize=64)  # a message is compared with many earlier ones
-def _find_names_given_up(text: str) -> tuple[frozenset[str], ...]:
-    """Return the content words of each name that *text* gives up."""
-    names = (content_words(name) for part in sentences(text) for name in find_given_up(part))
-    return tuple(filter(None, names))
-
-
-def _is_chosen(name: frozenset[str], sentence: str) -> bool:
-    """Return whether *sentence* has all words of *name*, and none before them that denies it."""
-    folded = sentence.casefold()
-    starts = [folded.find(word) for word in name] if name <= content_words(sentence) else [-1]
-    return min(starts) >= 0 and not _NOT_CHOSEN.search(sentence[: min(starts)])
