@@ -249,6 +249,7 @@ def get(memory_id: options.MemoryId, agent: options.Agent = None) -> None:
     "memd list --limit 20",
     'memd list --since "last week"',
     "memd list --category procedural --tag git",
+    "memd list --session 6f2f9b11 --tag nap",
     "memd list --project .",
     "memd list --no-project --turns",
     "memd list --json",
@@ -269,7 +270,8 @@ def list_(
 ) -> None:
     """List memories, newest first.
 
-    A memory that a nap stored is listed with its kind, such as decision, instead of its category.
+    A memory that a nap kept is listed with its kind, such as decision, instead of its category. It
+    has the tag nap: --session ID --tag nap lists what naps kept of a session, without its turns.
     """
     if project and not any_project:
         raise InvalidError("--project and --no-project exclude each other")
