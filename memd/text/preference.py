@@ -36,7 +36,7 @@ _OF_PROJECT = (
     r"|projeto)|(?:questo|quest[oa]) (?:progetto|repo(?:sitory)?)|(?:deze|dit) (?:repo|project))\b"
 )
 _IN_PROJECT = re.compile(
-    rf"^(?:in|for|within|für|dans|pour|en|para|per|voor) {_OF_PROJECT}[,:]? ", re.IGNORECASE
+    rf",? ?\b(?:in|for|within|für|dans|pour|en|para|per|voor) {_OF_PROJECT}[,:]?", re.IGNORECASE
 )
 _RULES_OUT = re.compile(
     rf"(?:no|zero|only) (?:[\w+#-]+ ){{1,5}}(?:in|for) {_OF_PROJECT}[.!]*$", re.IGNORECASE
@@ -258,9 +258,7 @@ def preference_name(text: str) -> str:
     >>> preference_name("i  prefer tea")
     'preference_1297c0bee1b6'
     """
-    statements = list(_statements(text))
-    name = _topic_name(statements[0]) if len(statements) == 1 else None
-    return _order_name(text) or name or _hash_name(text)
+    return _plain_name(text) or _hash_name(text)
 
 
 def is_of_project(text: str) -> bool:
@@ -284,10 +282,12 @@ def names_a_file(text: str) -> bool:
 def project_preference_name(text: str, project_id: str) -> str:
     """Return the name of a preference that holds only in the project *project_id*.
 
+    It is the same for the same topic, whether and where *text* says "in this repo".
+
     >>> project_preference_name("In this repo I prefer tea.", "/a")
     'preference_b3d7cdfca3fe'
     """
-    return _hash_name(f"{project_id}\n{_order_name(text) or text}")
+    return _hash_name(f"{project_id}\n{_plain_name(_without_place(text)) or text}")
 
 
 def _is_directive(text: str) -> bool:
@@ -295,8 +295,7 @@ def _is_directive(text: str) -> bool:
     folded = " ".join(text.split())
     if len(folded) > _SENTENCE_CHARS_MAX or folded.endswith("?") or len(sentences(folded)) != 1:
         return False
-    without_place = _IN_PROJECT.sub("", folded)
-    return begins_directive(without_place) or _RULES_OUT.match(folded) is not None
+    return begins_directive(_without_place(folded)) or _RULES_OUT.match(folded) is not None
 
 
 def _statements(text: str) -> list[str]:
@@ -317,6 +316,17 @@ def _is_asked(sentence: str, start: int) -> bool:
     clause_start = max(sentence.rfind(mark, 0, start) for mark in ",;:") + 1
     asks = sentence.endswith("?") and (_ASKS.match(sentence) or _ASKS.match(sentence, clause_start))
     return bool(asks or _ASKS_INDIRECTLY.search(sentence, 0, start))
+
+
+def _without_place(text: str) -> str:
+    """Return *text* in one line, without "in this repo"."""
+    return _IN_PROJECT.sub("", " ".join(text.split())).strip()
+
+
+def _plain_name(text: str) -> str | None:
+    """Return the name that the topic of *text* gives, None without a plain topic."""
+    statements = _statements(text)
+    return _order_name(text) or (_topic_name(statements[0]) if len(statements) == 1 else None)
 
 
 def _topic_name(sentence: str) -> str | None:
@@ -343,7 +353,7 @@ def _favourite_name(sentence: str) -> str | None:
     if POINTING.search(match["topic"]):
         return None
     words = match["topic"].split()
-    words[-1] = _singular(words[-1])
+    words[-1] = _PLURAL.sub("", words[-1])
     return _name("favorite", words)
 
 
@@ -375,10 +385,6 @@ def _habit_name(sentence: str) -> str | None:
 def strip_articles(phrase: str) -> str:
     """Return *phrase*, which is in lower case, without "a", "an", "the" and "my"."""
     return " ".join(word for word in phrase.split() if word not in _ARTICLES)
-
-
-def _singular(word: str) -> str:
-    return _PLURAL.sub("", word)
 
 
 def _name(kind: str, words: list[str]) -> str | None:

@@ -3,7 +3,12 @@ import hashlib
 import pytest
 from support.work_units import effort
 
-from memd.text.preference import default_category, is_preference, preference_name
+from memd.text.preference import (
+    default_category,
+    is_preference,
+    preference_name,
+    project_preference_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +103,27 @@ def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
 def test_without_a_plain_topic_the_name_is_the_hash_of_the_words(text: str) -> None:
     words = " ".join(text.lower().split())
     assert preference_name(text) == "preference_" + hashlib.sha256(words.encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("In this repo I prefer tabs over spaces", "I prefer spaces over tabs in this repo."),
+        ("my favourite linter in this repo is ruff", "In this repo my favourite linter is flake8"),
+        ("In this project: answer in German", "In this project, answer in English"),
+        ("In this repo, use uv instead of pip", "use pip, not uv, in this repo"),
+    ],
+)
+def test_in_one_project_the_topic_gives_the_name_as_well(one: str, other: str) -> None:
+    names = {project_preference_name(text, "/a") for text in (one, other)}
+    assert len(names) == 1
+    assert names.isdisjoint({project_preference_name(one, "/b"), preference_name(one)})
+    assert preference_name(one) != preference_name(other)
+
+
+def test_in_one_project_without_a_plain_topic_the_words_give_the_name() -> None:
+    tea, coffee = "In this repo I prefer tea", "In this repo I prefer coffee"
+    assert project_preference_name(tea, "/a") != project_preference_name(coffee, "/a")
 
 
 def test_case_and_white_space_make_no_difference() -> None:
