@@ -51,6 +51,17 @@ The key hangs behind the water butt.
 """
 
 
+RULES = """\
+# Ferrybook
+
+## Conventions
+
+- Package manager: npm workspaces
+- Prices are integers in cents
+- Branches are named after the ticket
+"""
+
+
 @pytest.fixture
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
@@ -122,6 +133,35 @@ def test_an_edited_note_replaces_its_older_version_and_says_so(desk: Desk) -> No
     (old,) = desk("archive", "search", "PostgreSQL", "--json").json["items"]
     assert old["reason"] == "superseded"
     assert desk("archive", "restore", old["entry"]["id"]).code == 0
+
+
+def test_a_statement_of_a_list_is_edited_and_corrected_without_the_others(desk: Desk) -> None:
+    path = desk.write("rules.md", RULES)
+    assert desk("import", "rules.md").out.startswith("rules.md: new 3\n")
+    desk("add", "we moved to pnpm, npm is gone")
+    desk.settled()
+
+    first, second, *_ = desk.search("which package manager do we use?")
+    assert first["content"] == "we moved to pnpm, npm is gone"
+    assert second["content"] == "Ferrybook > Conventions\n- Package manager: npm workspaces"
+
+    path.write_text(RULES.replace("npm workspaces", "pnpm"), "utf-8")
+    assert desk("import", "rules.md").out.startswith("rules.md: new 1, replaced 1, kept 2\n")
+
+
+def test_a_section_that_was_stored_as_one_gives_way_to_its_statements(desk: Desk) -> None:
+    """Before decision 0383 a list was stored with its section."""
+    path = desk.write("rules.md", RULES)
+    text = RULES.partition("Conventions\n\n")[2].strip()
+    item = {"text": text, "heading": "Ferrybook > Conventions", "origin": "import"}
+    with desk.daemon.client() as client:
+        client.call("memory.replace_source", {"source": str(path), "items": [item]})
+
+    assert desk("import", "rules.md").out.startswith("rules.md: new 3, replaced 1\n")
+    assert desk("import", "rules.md").out == "files 1, kept 3\n"
+    assert len(desk.memories()) == 3
+    (old,) = desk("archive", "search", "npm", "--json").json["items"]
+    assert old["entry"]["content"] == f"Ferrybook > Conventions\n{text}"
 
 
 def test_an_import_that_is_run_again_changes_nothing(desk: Desk) -> None:

@@ -1,5 +1,7 @@
 """Split the Markdown of a note into sections, and read wiki links and inline tags. Pure.
 
+Items of lists that state something are sections of their own (``lists.py``).
+
 No line is lost: a heading without text is added to the text of a neighbouring section. A link of
 Obsidian or basic-memory is replaced by its words, so that it can be searched and quoted. An inline
 tag becomes a tag of its section. Code stays unchanged: ``[[ -f x ]]`` may be shell, and ``# x`` in
@@ -13,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX, TAGS_MAX
+from memd.cli.notes.code import code_lines
+from memd.cli.notes.lists import split_lists
 
 _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 """A heading such as ``## Decision``."""
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 """A line of ``===`` or ``---``, which makes the line above a heading."""
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-"""The first or last line of a code block, such as three backquotes and a language."""
 _NOT_TEXT = re.compile(r"\s*([-*+>|#]|\d+[.)]\s)|\s{4}|\t")
 """Beginnings of lines that an underline cannot make a heading: lists, quotes, tables, code."""
 
@@ -61,7 +63,8 @@ def sections(text: str) -> list[NoteSection]:
         below = blocks[number + 1].level if number + 1 < len(blocks) else 0
         if not block.is_bare:
             headings = tuple(title for _, title in path)
-            section_list.add(headings, "\n".join(block.lines).strip("\n"))
+            for part in split_lists(block.lines):
+                section_list.add((*headings, *part.introduction), part.text)
         elif block.level and below <= block.level:
             section_list.add_bare(above, block.heading)
     return section_list.all()
@@ -148,24 +151,6 @@ def _may_be_heading(lines: Sequence[str]) -> bool:
     if not lines or not lines[-1].strip() or (len(lines) > 1 and lines[-2].strip()):
         return False
     return len(lines[-1].strip()) <= HEADING_CHARS_MAX and not _NOT_TEXT.match(lines[-1])
-
-
-def code_lines(lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of the lines of code blocks. An unclosed fence is ordinary text."""
-    code: set[int] = set()
-    open_fence: tuple[int, str] | None = None
-    for number, line in enumerate(lines):
-        fence = _FENCE.fullmatch(line)
-        if fence is None:
-            continue
-        marks, language = fence[1], fence[2].strip()
-        if open_fence is None:
-            if not (marks[0] == "`" and "`" in language):  # that would be inline code
-                open_fence = number, marks
-        elif marks[0] == open_fence[1][0] and len(marks) >= len(open_fence[1]) and not language:
-            code.update(range(open_fence[0], number + 1))
-            open_fence = None
-    return frozenset(code)
 
 
 _LINK = re.compile(r"!?\[\[(?! )([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
