@@ -313,10 +313,12 @@ def _groups(candidate: SearchCandidate) -> Iterator[tuple[Hashable, int]]:
     """Yield the groups that a foreign memory belongs to, each with its limit."""
     if candidate.is_burst:
         yield ("burst", candidate.client_key), RECALL_BURST_ITEMS_MAX
+    is_import = Origin(candidate.origin) is Origin.IMPORT
     if candidate.reference is not None:
-        yield ("source", candidate.reference.partition("#")[0]), RECALL_SOURCE_ITEMS_MAX
-    if Origin(candidate.origin) is Origin.IMPORT:
-        return  # one client imports a whole file of the owner's memories
+        cap = RECALL_CLIENT_ITEMS_MAX if is_import else RECALL_SOURCE_ITEMS_MAX
+        yield ("source", candidate.reference.partition("#")[0]), cap
+    if is_import:
+        return  # one client imports all files, which are cut into single statements
     if candidate.reference is None:
         yield ("unnamed", candidate.client_key), RECALL_SOURCE_ITEMS_MAX
     yield ("client", candidate.client_key), RECALL_CLIENT_ITEMS_MAX

@@ -89,6 +89,14 @@ def test_however_many_sources_a_client_names_a_few_are_all() -> None:
     assert kept(texts, *other) == len(texts)
 
 
+def test_of_an_imported_file_which_is_cut_into_statements_as_many_as_of_a_client() -> None:
+    texts = (*DIFFERENT, "cold tea stands", "wide roads bend", "green doors shut")
+    file = FOREIGN | {"origin": Origin.IMPORT, "reference": "/home/ada/rules.md"}
+    assert kept(texts, file) == RECALL_CLIENT_ITEMS_MAX
+    other = [file | {"reference": f"/home/ada/{key % 2}.md"} for key in range(len(texts))]
+    assert kept(texts, *other) == len(texts)
+
+
 def test_as_many_that_say_the_same_as_the_limit_says_whoever_said_it() -> None:
     same = ("the red kite flies",) * 5
     apart = [FOREIGN | {"session_key": key} for key in range(5)]
