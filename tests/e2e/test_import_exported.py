@@ -66,6 +66,18 @@ GRAPH: list[dict[str, Any]] = [
 ]
 MEM0 = {"results": [{"memory": "Likes oat milk", "created_at": "2025-11-02T10:00:00-07:00"}]}
 
+USERS: list[dict[str, Any]] = [
+    {"id": "a", "memory": "The spare key is at the baker", "user_id": "noor", "run_id": "r-7",
+     "categories": ["home"], "hash": "h", "score": 0.7,
+     "metadata": {"room": "hall", "floor": 2, "checked": True, "seen": None}},
+    {"id": "b", "memory": "Walnuts make Noor ill", "user_id": "noor", "metadata": None},
+    {"id": "c", "memory": "Cello lessons are on Tuesdays", "user_id": "ilja",
+     "agent_id": "butler", "metadata": {"address": {"street": "Quay 4"}}},
+    {"id": "d", "memory": "The butler answers in rhymes", "agent_id": "butler"},
+    {"id": "e", "memory": "The pantry door sticks"},
+]  # fmt: skip
+LEFT_OUT = "left out, of how many memories: agent_id 1, metadata.address 1"
+
 
 @pytest.fixture
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
@@ -117,6 +129,47 @@ def test_what_a_graph_says_no_more_is_superseded(desk: Desk) -> None:
     assert desk("import", "memory.json", "--json").json["replaced"] == 1
     items = desk.memories()
     assert [one["content"] for one in items] == ["Ada works on Heron"]
+
+
+def of_agent(desk: Desk, agent: str) -> dict[str, dict[str, Any]]:
+    items = desk("list", "--agent", agent, "--json").json["items"]
+    return {one["content"]: one for one in items}
+
+
+def test_each_user_of_mem0_is_an_agent_and_what_is_left_out_is_told(desk: Desk) -> None:
+    desk.write("mem0.json", json.dumps(USERS))
+    foretold = desk("import", "mem0.json", "--dry-run", "--json").json
+    assert of_agent(desk, "noor") == {}
+    report = desk("import", "mem0.json", "--json").json
+    assert (foretold["new"], report["new"]) == (5, 5)
+    (problems,) = (one["problems"] for one in report["results"])
+    assert problems == [
+        "each user is an agent: noor 2, ilja 1, butler 1; of no user 1; to give all to the agent "
+        "that assistants share: --agent default",
+        LEFT_OUT,
+    ]
+    assert [one["problems"] for one in foretold["results"]] == [problems]
+    noor = of_agent(desk, "noor")
+    assert set(noor) == {"The spare key is at the baker", "Walnuts make Noor ill"}
+    key = noor["The spare key is at the baker"]
+    assert key["session_id"] == "r-7"
+    assert key["metadata"]["tags"] == ["home", "room:hall", "floor:2", "checked:true"]
+    assert set(of_agent(desk, "ilja")) == {"Cello lessons are on Tuesdays"}
+    assert set(of_agent(desk, "butler")) == {"The butler answers in rhymes"}
+    assert set(of_agent(desk, "default")) == {"The pantry door sticks"}
+    assert desk("import", "mem0.json", "--json").json["kept"] == 5
+
+
+def test_users_of_mem0_that_are_stored_for_one_agent_are_told(desk: Desk) -> None:
+    desk.write("mem0.json", json.dumps(USERS[:3]))
+    foretold = desk("import", "mem0.json", "--agent", "mig", "--dry-run")
+    assert "mem0.json: 2 users, all for agent mig: noor 2, ilja 1\n" in foretold.err
+    assert LEFT_OUT in foretold.err
+    done = desk("import", "mem0.json", "--agent", "mig")
+    assert done.err == foretold.err
+    assert len(of_agent(desk, "mig")) == 3
+    desk.write("mem0.json", json.dumps(USERS[:2]))
+    assert desk("import", "mem0.json", "--agent", "mig").err == ""
 
 
 def test_files_of_nobody_are_refused_by_name(desk: Desk) -> None:

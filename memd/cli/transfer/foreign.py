@@ -1,8 +1,7 @@
 """Import exports of other programs: chats become sessions, memories become memories.
 
-Memories of MCP's server-memory and of mem0 are imported one by one, each with its subject in the
-text, so that it can be understood alone. As with notes, a later import of the same file replaces
-the earlier one.
+As with notes, a later import of the same file replaces the memories of an earlier one. Memories of
+a user are imported for the agent of that name, as in memd's own exports.
 
 claude-mem's observations and summaries become memories, its prompts sessions. Its schema differs
 between versions: missing columns are ignored, and a renamed column is read under any of its names.
@@ -11,9 +10,10 @@ between versions: missing columns are ignored, and a renamed column is read unde
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
@@ -22,16 +22,20 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
+from memd.cli import console
 from memd.cli.notes.folder import LINES, read_bytes, read_head
 from memd.cli.notes.note import merge_tags
 from memd.cli.notes.send import FileOutcome, Options, send_items
-from memd.cli.transfer import chats, opencode, sessions
+from memd.cli.transfer import chats, memories, opencode, sessions
 from memd.cli.transfer.chats import Chat, ChatLine, Tables, values
+from memd.cli.transfer.memories import ForeignMemories, text_of
 
 if TYPE_CHECKING:
     from memd.client import Client
 
 _HEAD_BYTES = 4_096
+_NAMES_MAX = 20
+_NAME_CELLS_MAX = 64
 
 
 def is_export(path: Path) -> bool:
@@ -73,11 +77,49 @@ def send(
     if conversations is not None:
         sessions.send_chats(client, outcome, conversations, len(conversations), options, tell)
         return
-    items = parse_memories(text)
-    if items is None:
-        known = f"neither an export of {chats.KNOWN} nor memories of {KNOWN}"
+    foreign = memories.parse_memories(text)
+    if foreign is None:
+        known = f"neither an export of {chats.KNOWN} nor memories of {memories.KNOWN}"
         raise InvalidError(f"{known}; to import it as a note: --format text")
-    send_items(client, outcome, items, options)
+    _send_memories(client, outcome, foreign, options)
+
+
+def _send_memories(
+    client: Client, outcome: FileOutcome, foreign: ForeignMemories, options: Options
+) -> None:
+    """Import the memories, each for the agent of its user, or all for the agent of *options*."""
+    users = Counter({user: len(items) for user, items in foreign.by_user.items() if user})
+    if users and options.agent is None:
+        nobody = len(foreign.by_user.get(None, ()))
+        others = f"; of no user {nobody:,}" if nobody else ""
+        outcome.problems.append(
+            f"each user is an agent: {_most_common(users)}{others}; to give all to the agent that "
+            "assistants share: --agent default"
+        )
+    elif len(users) > 1:
+        outcome.problems.append(
+            f"{len(users):,} users, all for agent {options.agent}: {_most_common(users)}"
+        )
+    if foreign.left_out:
+        left_out = _most_common(foreign.left_out)
+        outcome.problems.append(f"left out, of how many memories: {left_out}")
+    if options.agent is not None:
+        items = [item for items in foreign.by_user.values() for item in items]
+        send_items(client, outcome, items, options)
+        return
+    for user, items in foreign.by_user.items():
+        send_items(client, outcome, items, replace(options, agent=user))
+
+
+def _most_common(counts: Counter[str]) -> str:
+    """Return the most common names with their counts, in one line."""
+    parts = [
+        f"{console.line(name, _NAME_CELLS_MAX)} {number:,}"
+        for name, number in counts.most_common(_NAMES_MAX)
+    ]
+    if len(counts) > _NAMES_MAX:
+        parts.append(f"and {len(counts) - _NAMES_MAX:,} more")
+    return ", ".join(parts)
 
 
 def _send_database(
@@ -93,88 +135,6 @@ def _send_database(
             sessions.send_chats(client, outcome, prompts, len(prompts), options, tell)
         else:
             raise InvalidError("not a database of opencode or claude-mem")
-
-
-KNOWN = "MCP's server-memory and mem0"
-
-_ENTITY, _RELATION = "entity", "relation"
-_WORD_ENDS = re.compile(r"[_\s]+|(?<=[a-z])(?=[A-Z])")
-"""Where to split the name of a relation into words: ``works_at``, ``worksAt``."""
-
-
-def parse_memories(text: str) -> list[dict[str, Any]] | None:
-    r"""Return the memories in *text* as ingest items, or None for an unknown format.
-
-    >>> parse_memories('{"type": "entity", "name": "Ada", "observations": ["likes tea"]}')
-    [{'text': 'Ada: likes tea', 'origin': 'import', 'tags': ['Ada']}]
-    """
-    lines = _lines(text)
-    if lines is not None:
-        return list(_of_graph(lines))
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(whole, Mapping) and {"entities", "relations"} <= whole.keys():
-        marked = [{**item, "type": _ENTITY} for item in _objects(whole["entities"])]
-        marked += [{**item, "type": _RELATION} for item in _objects(whole["relations"])]
-        return list(_of_graph(marked))
-    rows = whole.get("results", whole.get("memories")) if isinstance(whole, Mapping) else whole
-    objects = _objects(rows)
-    if objects and all(isinstance(row.get("memory"), str) for row in objects):
-        return [_of_mem0(row) for row in objects]
-    return None
-
-
-def _lines(text: str) -> list[Mapping[str, Any]] | None:
-    """Return the lines of a server-memory file, or None if a line is something else."""
-    objects: list[Mapping[str, Any]] = []
-    for line in filter(str.strip, text.split("\n")):
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
-        if not isinstance(value, Mapping) or value.get("type") not in {_ENTITY, _RELATION}:
-            return None
-        objects.append(value)
-    return objects or None
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    rows = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    return [row for row in rows if isinstance(row, Mapping)]
-
-
-def _of_graph(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        if row["type"] == _RELATION:
-            ends = [_text(row.get("from")), _text(row.get("to"))]
-            relation = " ".join(_WORD_ENDS.split(_text(row.get("relationType")))).lower()
-            if relation and all(ends):
-                yield _item(f"{ends[0]} {relation} {ends[1]}", ends)
-            continue
-        name, kind = _text(row.get("name")), _text(row.get("entityType"))
-        subject = f"{name} ({kind})" if kind else name
-        for observation in row.get("observations") or ():
-            if name and _text(observation):
-                yield _item(f"{subject}: {_text(observation)}", [name])
-
-
-def _of_mem0(row: Mapping[str, Any]) -> dict[str, Any]:
-    tags = [tag for tag in row.get("categories") or () if isinstance(tag, str)]
-    item = _item(_text(row["memory"]), tags)
-    when = row.get("created_at")
-    return {**item, "occurred_at": when} if isinstance(when, str) and when else item
-
-
-def _item(text: str, tags: Sequence[str]) -> dict[str, Any]:
-    item: dict[str, Any] = {"text": text, "origin": "import"}
-    unique_tags = merge_tags([tag[:NAME_CHARS_MAX] for tag in tags], [])
-    return {**item, "tags": unique_tags} if unique_tags else item
-
-
-def _text(value: object) -> str:
-    return value.strip() if isinstance(value, str) else ""
 
 
 _MEMORY_SESSION = ("memory_session_id", "sdk_session_id")
@@ -227,7 +187,7 @@ def _claude_prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
 
 def _prompt_lines(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
     for row in rows:
-        text = _text(row.get("prompt_text"))
+        text = text_of(row.get("prompt_text"))
         if text:
             yield ChatLine("user", text, _when(row) or "")
 
@@ -246,16 +206,20 @@ def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
 
 
 def _observation(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    whole = _text(row.get("narrative")) or _text(row.get("text")) or _text(row.get("subtitle"))
+    whole = (
+        text_of(row.get("narrative")) or text_of(row.get("text")) or text_of(row.get("subtitle"))
+    )
     facts = [fact for fact in _list(row.get("facts")) if fact not in whole]
     text = "\n".join([*([whole] if whole else []), *(f"- {fact}" for fact in facts)])
-    tags = [_text(row.get("type")), *_list(row.get("concepts"))]
-    return row, _claude_item(text or _text(row.get("title")), _text(row.get("title")), tags)
+    tags = [text_of(row.get("type")), *_list(row.get("concepts"))]
+    return row, _claude_item(text or text_of(row.get("title")), text_of(row.get("title")), tags)
 
 
 def _summary(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    lines = [f"{name}: {_text(row[key])}" for key, name in _SUMMARY.items() if _text(row.get(key))]
-    return row, _claude_item("\n".join(lines), _text(row.get("request")), ["summary"])
+    lines = [
+        f"{name}: {text_of(row[key])}" for key, name in _SUMMARY.items() if text_of(row.get(key))
+    ]
+    return row, _claude_item("\n".join(lines), text_of(row.get("request")), ["summary"])
 
 
 def _claude_item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
@@ -271,7 +235,7 @@ def _placement(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str,
     fields = {
         "occurred_at": _when(row),
         "session_id": sessions.get(name, name) if isinstance(name, str) else None,
-        "project_id": _text(row.get("project")),
+        "project_id": text_of(row.get("project")),
     }
     return {key: value for key, value in fields.items() if value and len(value) <= NAME_CHARS_MAX}
 
@@ -299,4 +263,4 @@ def _list(value: object) -> list[str]:
         return []
     if not isinstance(value_list, list):
         return []
-    return [text for item in value_list if (text := _text(item))]
+    return [text for item in value_list if (text := text_of(item))]

@@ -66,7 +66,8 @@ def import_(
 
     Sessions: memd recognises the files of assistants, the exports of ChatGPT, Claude and opencode,
     and aider's history. It keeps a few memories and a digest of each session, and its messages for
-    "memd search --sessions". Of MCP's server-memory, mem0 and claude-mem it imports each memory.
+    "memd search --sessions". Of MCP's server-memory, mem0 and claude-mem it imports each memory;
+    without --agent each user of mem0 becomes an agent.
 
     An import can be repeated: "kept" counts what was there already.
     """
