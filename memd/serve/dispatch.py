@@ -37,10 +37,10 @@ from memd.serve.routes.routes import (
     Route,
     find,
     find_nearest,
-    validate,
 )
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
+from memd.serve.validation import validate
 
 if TYPE_CHECKING:
     from memd.serve.mcp.mcp import Mcp

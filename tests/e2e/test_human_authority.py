@@ -36,7 +36,7 @@ from memd.client import Client
 from memd.domain.org.access import Proposal
 from memd.org.signature import new_key, proposal_content, request_content, statement
 from memd.serve.routes.org import WriteFactParams
-from memd.serve.routes.routes import validate
+from memd.serve.validation import validate
 
 POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a Friday."}
 

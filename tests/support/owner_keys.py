@@ -14,7 +14,7 @@ from memd.client import Client
 from memd.domain.org.access import Proposal
 from memd.org.signature import fact_content, proposal_content, request_content, statement
 from memd.serve.routes.org import WriteFactParams
-from memd.serve.routes.routes import validate
+from memd.serve.validation import validate
 
 
 @dataclass

@@ -178,7 +178,7 @@ def _as_owner(method: str, params: dict[str, Any]) -> Any:
         if owner.is_owner():
             from memd.org.signature import fact_content, request_content
             from memd.serve.routes.org import WriteFactParams
-            from memd.serve.routes.routes import validate
+            from memd.serve.validation import validate
 
             params = _with_whole_id(client, params)
             text = (

@@ -1,4 +1,4 @@
-"""Declaring the methods of the socket, finding them by name, and validating their params.
+"""Declaring the methods of the socket, and finding them by name.
 
 A method is declared by a decorator on its function, in the module of its area in this package.
 Dispatch, the OpenRPC document, ``docs/api.md`` and the tests read the declaration. A name
@@ -6,15 +6,11 @@ changes only with a decision page. A module is loaded with the first call of one
 because building all models would make the start slow (docs/decisions/0194).
 
 The params of most methods are a model of ``memd/domain`` plus params that every call has: the
-agent whose memories are meant, and for a write its idempotency key. Params are validated as
-JSON in strict mode: ``"1"`` and ``true`` are not numbers, while times, enums and sets are read
-from strings and lists.
+agent whose memories are meant, and for a write its idempotency key.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -32,13 +28,11 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, ConfigDict, Field
 from pydantic_core import to_json
 
-from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller, Scope
-from memd.domain.enums import OrgFactCategory
 from memd.domain.values import Name, Value
 
 if TYPE_CHECKING:
@@ -307,75 +301,6 @@ class Router:
             return call
 
         return declare
-
-
-# Validation of params.
-
-_ERRORS_SHOWN = 3
-_SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # "Input should", "Value should" ...
-_REWORDINGS: Final = (
-    ("'", ""), (" after validation", ""), ("Field required", "is required"),
-    ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
-)  # fmt: skip
-_CATEGORY_HINT: Final = (
-    "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
-)
-
-
-def validate(model: type[P], params: dict[str, Any]) -> P:
-    """Return *params* as *model*. Raises InvalidError that names the field and what is allowed.
-
-    The message never contains the invalid value: it may be a memory's text.
-    """
-    try:
-        return model.model_validate_json(json.dumps(params), strict=True)
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False, include_context=True)
-        problems = [
-            (_path(detail["loc"], params), _rule(model, detail))
-            for detail in details[:_ERRORS_SHOWN]
-        ]
-        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
-        if more := len(details) - len(problems):
-            message += f"; and {more} more"
-        raise InvalidError(message, field=problems[0][0] or None) from None
-
-
-def _path(loc: tuple[int | str, ...], params: Any) -> str:
-    """Return the dotted path of an error in *params*, without pydantic's names of union members."""
-    steps, value = list[str](), params
-    for step in loc:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int):
-            value = value[step] if step < len(value) else None
-        else:
-            continue
-        if str(step).isprintable():
-            steps.append(str(step)[:64])
-    return ".".join(steps)
-
-
-def _rule(model: type[Params], detail: Any) -> str:
-    """Return what is allowed, in memd's words, from one error of pydantic."""
-    if detail["type"] == "extra_forbidden":
-        if len(detail["loc"]) > 1:
-            return "is unknown"
-        guesses = get_close_matches(detail["loc"][0][:64], known := sorted(model.model_fields), 1)
-        guess = f"did you mean {guesses[0]}? " if guesses else ""
-        return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"
-    if detail["type"].startswith(("datetime_", "timezone_")):
-        return "must be a time with its zone, such as 2026-11-20T09:30:00Z"
-    if detail["type"] == "value_error":
-        return str(detail["ctx"]["error"])
-    rule: str = _SUBJECT.sub("must", detail["msg"])
-    if f"'{OrgFactCategory.ADR}'" in rule:
-        rule += _CATEGORY_HINT
-    if detail.get("ctx", {}).get("field_type") == "Value":  # so pydantic calls validated strings
-        rule = rule.replace("item", "character")
-    for old, new in _REWORDINGS:
-        rule = rule.replace(old, new)
-    return rule
 
 
 V = TypeVar("V", bound=Value)

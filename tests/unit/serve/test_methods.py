@@ -12,8 +12,9 @@ from memd.rpc.calls import KEYED
 from memd.serve.routes import routes
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
 from memd.serve.routes.org import ProposeFactParams
-from memd.serve.routes.routes import IdParams, KeyParams, Params, methods, validate
+from memd.serve.routes.routes import IdParams, KeyParams, Params, methods
 from memd.serve.routes.system import MetricsParams
+from memd.serve.validation import validate
 
 TOLD = "the gate code is 4711"
 

@@ -1,0 +1,86 @@
+"""Validating the params of a method, and saying what is wrong with them.
+
+Params are validated as JSON in strict mode: ``"1"`` and ``true`` are not numbers, while times,
+enums and sets are read from strings and lists.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from memd.base.errors import InvalidError
+from memd.domain.enums import OrgFactCategory
+from memd.domain.values import Value
+
+V = TypeVar("V", bound=Value)
+
+_ERRORS_SHOWN = 3
+_SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # "Input should", "Value should" ...
+_REWORDINGS: Final = (
+    ("'", ""), (" after validation", ""), ("Field required", "is required"),
+    ("greater than or equal to", "at least"), ("less than or equal to", "at most"),
+)  # fmt: skip
+_CATEGORY_HINT: Final = (
+    "; what prompts call a decision is adr, a policy core_policy, a definition entity_definition"
+)
+
+
+def validate(model: type[V], params: dict[str, Any]) -> V:
+    """Return *params* as *model*. Raises InvalidError that names the field and what is allowed.
+
+    The message never contains the invalid value: it may be a memory's text.
+    """
+    try:
+        return model.model_validate_json(json.dumps(params), strict=True)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=True)
+        problems = [
+            (_path(detail["loc"], params), _rule(model, detail))
+            for detail in details[:_ERRORS_SHOWN]
+        ]
+        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
+        if more := len(details) - len(problems):
+            message += f"; and {more} more"
+        raise InvalidError(message, field=problems[0][0] or None) from None
+
+
+def _path(loc: tuple[int | str, ...], params: Any) -> str:
+    """Return the dotted path of an error in *params*, without pydantic's names of union members."""
+    steps, value = list[str](), params
+    for step in loc:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int):
+            value = value[step] if step < len(value) else None
+        else:
+            continue
+        if str(step).isprintable():
+            steps.append(str(step)[:64])
+    return ".".join(steps)
+
+
+def _rule(model: type[Value], detail: Any) -> str:
+    """Return what is allowed, in memd's words, from one error of pydantic."""
+    if detail["type"] == "extra_forbidden":
+        if len(detail["loc"]) > 1:
+            return "is unknown"
+        guesses = get_close_matches(detail["loc"][0][:64], known := sorted(model.model_fields), 1)
+        guess = f"did you mean {guesses[0]}? " if guesses else ""
+        return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"
+    if detail["type"].startswith(("datetime_", "timezone_")):
+        return "must be a time with its zone, such as 2026-11-20T09:30:00Z"
+    if detail["type"] == "value_error":
+        return str(detail["ctx"]["error"])
+    rule: str = _SUBJECT.sub("must", detail["msg"])
+    if f"'{OrgFactCategory.ADR}'" in rule:
+        rule += _CATEGORY_HINT
+    if detail.get("ctx", {}).get("field_type") == "Value":  # so pydantic calls validated strings
+        rule = rule.replace("item", "character")
+    for old, new in _REWORDINGS:
+        rule = rule.replace(old, new)
+    return rule
