@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memd.base.errors import InvalidError
 from memd.domain.enums import OrgFactCategory
@@ -67,11 +68,7 @@ def _path(loc: tuple[int | str, ...], params: Any) -> str:
 def _rule(model: type[Value], detail: Any) -> str:
     """Return what is allowed, in memd's words, from one error of pydantic."""
     if detail["type"] == "extra_forbidden":
-        if len(detail["loc"]) > 1:
-            return "is unknown"
-        guesses = get_close_matches(detail["loc"][0][:64], known := sorted(model.model_fields), 1)
-        guess = f"did you mean {guesses[0]}? " if guesses else ""
-        return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"
+        return _unknown(_model_at(model, detail["loc"][:-1]), str(detail["loc"][-1]))
     if detail["type"].startswith(("datetime_", "timezone_")):
         return "must be a time with its zone, such as 2026-11-20T09:30:00Z"
     if detail["type"] == "value_error":
@@ -84,3 +81,33 @@ def _rule(model: type[Value], detail: Any) -> str:
     for old, new in _REWORDINGS:
         rule = rule.replace(old, new)
     return rule
+
+
+def _unknown(model: type[BaseModel] | None, name: str) -> str:
+    """Return that *model* has no field *name*, and which it has."""
+    if model is None:
+        return "is unknown"
+    guesses = get_close_matches(name[:64], known := sorted(model.model_fields), 1)
+    guess = f"did you mean {guesses[0]}? " if guesses else ""
+    return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"
+
+
+def _model_at(model: type[BaseModel], loc: Sequence[int | str]) -> type[BaseModel] | None:
+    """Return the model of the value at *loc* in *model*, None if it is not one model."""
+    for step in loc:
+        if isinstance(step, int):
+            continue  # an item of a list, of whose items the annotation tells
+        field = model.model_fields.get(step)
+        models = list(_models_in(field.annotation)) if field else []
+        if len(models) != 1:
+            return None
+        model = models[0]
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in an annotation such as ``tuple[Model, ...]`` or ``Model | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

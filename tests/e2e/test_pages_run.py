@@ -91,7 +91,8 @@ def test_the_page_about_the_python_client_does_what_it_shows(home: Path) -> None
     output = typed("docs/python.md", home)
     assert "['The staging host is kite-7.'" in output
     assert "\nsemantic\n" in output
-    assert output.endswith("ok\nnot_running True start it: memd serve\n")
+    assert "ok\n['The bulbs lie in the hall drawer.']\n" in output
+    assert output.endswith("\nnot_running True start it: memd serve\n")
 
 
 def test_the_assistant_of_the_page_learns_from_one_session_for_the_next(

@@ -12,7 +12,12 @@ from memd.rpc.calls import KEYED
 from memd.serve.routes import routes
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
 from memd.serve.routes.org import ProposeFactParams
-from memd.serve.routes.routes import IdParams, KeyParams, Params, methods
+from memd.serve.routes.routes import (
+    IdParams,
+    KeyParams,
+    Params,
+    methods,
+)
 from memd.serve.routes.system import MetricsParams
 from memd.serve.validation import validate
 
@@ -26,6 +31,31 @@ def test_an_unknown_param_is_told_with_the_one_that_is_meant() -> None:
     with pytest.raises(InvalidError) as caught:
         validate(RecallParams, {"query": "x", "z" * 100_000: TOLD})
     assert "did you mean" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (
+            StoreParams,
+            {"content": "x", "category": "semantic", "metadata": {"room": TOLD}},
+            "metadata.room: is unknown; there are confidence, source, tags",
+        ),
+        (
+            StoreParams,
+            {"content": "x", "category": "semantic", "metadata": {"tag": [TOLD]}},
+            "metadata.tag: is unknown; did you mean tags? there are confidence, source, tags",
+        ),
+        (ForgetParams, {"filter": {"tagz": [TOLD]}}, "filter.tagz: is unknown; did you mean tags?"),
+        (IngestManyParams, {"items": [{"text": "x", "tagz": []}]}, "items.0.tagz: is unknown; did"),
+    ],
+)
+def test_an_unknown_field_of_a_param_is_told_with_what_there_is(
+    model: type[Params], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidError) as caught:
+        validate(model, given)
+    assert caught.value.message.startswith(message)
 
 
 def test_every_write_takes_a_key_and_nothing_else_does() -> None:
