@@ -70,13 +70,13 @@ _OTHER_VERBS: Final = {
     **dict.fromkeys(("ask", "find", "query", "search"), "recall"),
     **dict.fromkeys(("edit", "modify", "set"), "update"),
     **dict.fromkeys(("fetch", "read", "show"), "get"),
-    **dict.fromkeys(("erase", "purge"), "forget"),
+    **dict.fromkeys(("delete_all", "erase", "purge", "remove_all", "reset"), "forget"),
     "remove": "delete",
     "get_all": "list",
     "history": "why",
 }
 """Verbs of other programs for operations on memories, and memd's verb for each."""
-_SIMILARITY_MIN: Final = 0.7  # so that "memory.remove_all" is not taken for "memory.recall"
+_SIMILARITY_MIN: Final = 0.7  # so that "memory.find_one" is not taken for "memory.find"
 
 _MODULE_OF_AREA: Final = {area: module for module, areas in _AREAS.items() for area in areas}
 
@@ -100,10 +100,10 @@ def find_nearest(name: str) -> str | None:
     area, dot, verb = name.lower().partition(".")
     area, verb = (area, verb) if dot else (_DEFAULT_AREA, area)
     area = next(iter(get_close_matches(area, _MODULE_OF_AREA, 1)), _DEFAULT_AREA)
-    if area == _DEFAULT_AREA:
-        verb = _OTHER_VERBS.get(verb, verb)
     names = [name for name in _routes(_MODULE_OF_AREA[area]) if name.startswith(f"{area}.")]
     by_verb = {name.removeprefix(f"{area}."): name for name in names}
+    if area == _DEFAULT_AREA:
+        by_verb |= {other: f"{area}.{ours}" for other, ours in _OTHER_VERBS.items()}
     matches = get_close_matches(verb, by_verb, 1, _SIMILARITY_MIN)
     return by_verb[matches[0]] if matches else None
 

@@ -16,6 +16,7 @@ from memd.serve.routes.routes import (
     IdParams,
     KeyParams,
     Params,
+    find_nearest,
     methods,
 )
 from memd.serve.routes.system import MetricsParams
@@ -56,6 +57,26 @@ def test_an_unknown_field_of_a_param_is_told_with_what_there_is(
     with pytest.raises(InvalidError) as caught:
         validate(model, given)
     assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("memory.serach", "memory.recall"),
+        ("memory.recal", "memory.recall"),
+        ("memory.hsitory", "memory.why"),
+        ("memory.delete_all", "memory.forget"),
+        ("memory.remove_all", "memory.forget"),
+        ("memory.get_alll", "memory.list"),
+        ("memory.reset", "memory.forget"),
+        ("memory.find_one", None),
+        ("memory.xyz", None),
+    ],
+)
+def test_a_misspelt_verb_of_another_program_is_answered_with_memd_s(
+    name: str, nearest: str | None
+) -> None:
+    assert find_nearest(name) == nearest
 
 
 def test_every_write_takes_a_key_and_nothing_else_does() -> None:
