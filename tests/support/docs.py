@@ -39,8 +39,10 @@ Made from the code by `python -m tests.support.docs`.
 JSON-RPC 2.0 over a Unix socket (`memd config path --json` prints its path), one JSON object per
 line of at most 1 MiB and 32 levels of nesting, with `"jsonrpc": "2.0"` and `params` as an object; a
 batch holds at most 64 requests. [Write an assistant](writing-an-assistant.md) shows the calls of an
-assistant. Times are RFC 3339 with a zone. A method with the param `after` returns `{items, next}`;
-`next` is the `after` of the following call, null at the end. Other lists return `{items}`, and
+assistant, and explains the [params](writing-an-assistant.md#params-of-several-methods) that several
+methods have, such as `since`, `min_relevance` and `include_shared`. Times are RFC 3339 with a zone.
+A method with the param `after` returns `{items, next}`; `next` is the `after` of the following
+call, null at the end. Other lists return `{items}`, and
 {arrays} a bare array. A write with an `idempotency_key` happens once, however often it is sent
 within 7 days; the same key with another request is an error of kind `conflict`. An id of a memory,
 fact or run, and of a session that is read, may be shortened to its last six or more characters; an

@@ -177,12 +177,14 @@ async def store(context: Context, params: StoreParams) -> Name:
     return await context.rooms.ingest.store(context.caller, params)
 
 
-@router.method("memory.recall", "Find the memories that answer a question.", short_id=_SESSION_ID)
+@router.method(
+    "memory.recall", "Find the memories that answer a question, if any.", short_id=_SESSION_ID
+)
 async def recall(context: Context, params: RecallParams) -> RecallResult:
     return await context.rooms.recall.recall(context.caller, params)
 
 
-@router.method("memory.retrieve", "Search or list memories by filters.")
+@router.method("memory.retrieve", "Search the best matches of a text, or list by filters.")
 async def retrieve(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
     return await context.rooms.recall.retrieve(context.caller, params)
 
@@ -204,7 +206,9 @@ async def get(context: Context, params: GetParams) -> MemoryEntry | None:
     return await context.rooms.lessons.with_tiers(context.caller, entry)
 
 
-@router.method("memory.why", "Get where a memory came from, or null.", short_id=_ID)
+@router.method(
+    "memory.why", "Get where a memory came from and its earlier texts, or null.", short_id=_ID
+)
 async def why(context: Context, params: WhyParams) -> Provenance | None:
     """Return the provenance; its messages are shortened if they do not fit into a frame."""
     recall, caller = context.rooms.recall, context.caller
