@@ -1,5 +1,7 @@
 // A client of memd in one file: JSON-RPC 2.0 over its Unix socket, one JSON object a line.
-// Needs Node 22.6 or newer and nothing else. Copy it, and change what you like.
+// Node 22.18 and newer run it as it is, 22.6 and newer with --experimental-strip-types. For Node 20 make
+// a memd.mjs of it: npx esbuild@0.28 memd.ts --format=esm --outfile=memd.mjs
+// It needs nothing else. Copy it, and change what you like.
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { homedir, userInfo } from "node:os"
