@@ -1,7 +1,7 @@
 """Recognise sentences that tell an assistant how to work, or what somebody likes. Pure.
 
 Two kinds are read in full, word by word: in which language to answer, and which of two things to
-use.
+use. A clause that only gives a reason ("even if I write Russian") takes nothing from them.
 
 The patterns cover seven languages and match only the beginning of a sentence. A directive is
 addressed to somebody: "In Zukunft bitte auf Deutsch" (in future in German, please) is one, "In
@@ -17,6 +17,9 @@ from itertools import pairwise
 from typing import Final
 
 from memd.text.words import sentences
+
+# Cyrillic letters are intended.
+# ruff: noqa: RUF001
 
 _ENGLISH = (
     r"(?:always|never(?! mind\b)|from now on|in (?:the )?future|going forward|(?:don't"
@@ -232,6 +235,17 @@ _LANGUAGES = {
         russian russisch russe ruso russo
         chinese chinesisch chinois chino cinese chinês chinees
         japanese japanisch japonais japonés giapponese japonês japans
+        english английском английски
+        german немецком немецки
+        french французском французски
+        spanish испанском испански
+        italian итальянском итальянски
+        portuguese португальском португальски
+        dutch нидерландском голландском
+        polish польском польски
+        russian русском русски
+        chinese китайском китайски
+        japanese японском японски
         """.strip().splitlines(),
     )
     for name in names
@@ -241,21 +255,23 @@ _ANSWERING_WORDS = """
     antwortest rede réponds répondez répondre réponses parle parler responde responder respuestas
     contesta habla háblame rispondi rispondere risposte parla parlami responda respostas fale fala
     antwoord antwoorden spreek praat
+    отвечай отвечайте пиши пишите говори говорите
 """
 _ALWAYS_WORDS = """
     always forward future everything immer stets künftig zukünftig zukunft alles toujours désormais
-    dorénavant avenir siempre adelante sempre futuro altijd voortaan toekomst
+    dorénavant avenir siempre adelante sempre futuro altijd voortaan toekomst всегда впредь
 """
 _FILLER_WORDS = """
-    please in to me us with only all from now on going the and also so my your questions would you
+    please pls plz thanks thx danke merci gracias
+    in to me us with only all from now on going the and also so my your questions would you
     should bitte auf mir uns mit nur ab jetzt sofort heute von nun an deine alle meine fragen du
     sollst und en à de partir maintenant moi tout uniquement seulement s il te vous plaît plait tes
     tu a ahora por favor solo sólo todo tus d ora poi per favore tutto em agora só tudo op het
-    graag alsjeblieft vanaf nu
+    graag alsjeblieft vanaf nu мне нам со мной на по пожалуйста только теперь и языке спасибо
 """
 _WANTING_WORDS = "prefer want like möchte will bevorzuge préfère veux prefiero quiero"
 _MYSELF = frozenset(("i", "ich", "je", "yo"))
-_IN = frozenset(("in", "auf", "en", "em"))
+_IN = frozenset(("in", "auf", "en", "em", "на", "по"))
 _ANSWERING = frozenset(_ANSWERING_WORDS.split())
 _ALWAYS = frozenset(_ALWAYS_WORDS.split())
 _WANTING = frozenset(_WANTING_WORDS.split())
@@ -274,8 +290,57 @@ _USES = re.compile(
     rf"(?:,? (?:and )?(?:not|never)|,? instead of|,? rather than) (?P<other>{_SIDE}?)"
     rf"(?:,? (?:please|{_FROM_NOW_ON}))*[.!]*"
 )
+# What begins a clause of reason or concession: "even if I write Russian".
+_BECAUSE = (
+    r"(?:because|'?cause|cuz|since|even (?:if|when|though|where)|although|though|regardless"
+    r"|so (?:that|i|we)\b|as (?:i|we)\b|no matter|weil|auch wenn|selbst wenn|obwohl|egal"
+    r"|parce qu|puisqu|même (?:si|quand)|bien qu|pour qu"
+    r"|porque|aunque|ya que|para que|incluso (?:si|cuando)|embora|mesmo (?:que|se|quando)"
+    r"|perché|perche|dato che|anche (?:se|quando)|omdat|zodat|ook als"
+    r"|потому что|так как|чтобы|даже если|даже когда|хотя)"
+)
+# A main clause that gives a reason: ", i need the practice". Not one that wishes: ", I want ...".
+_OWN_REASON = (
+    r"(?:i(?:'m|'ve)?|we(?:'re|'ve)?|my(?! favou?rite)|our|it(?:'s| is| helps)|they(?:'re| are)"
+    r"|that way|trying|learning|ich|wir|meine?|das|denn|da|damit|car|pois|want|je|j'\w+|mon|ma"
+    r"|estoy|soy|vivo|yo|io|sono|eu|ik|mijn|я|мы|мне|мой|моя|так)\b"
+    r"(?! (?:(?:do not|don't|also|only|now|still|really|would|'d) )?"
+    r"(?:want|prefer|like|hate|always|never|will|möchte|mag|bevorzuge|hasse|veux|préfère|quiero"
+    r"|prefiero|voglio|quero|wil|хочу|предпочитаю)\b)"
+)
+_REASON = re.compile(
+    rf"(?:,? \(?{_BECAUSE}|(?:[,;:] | [-\u2013\u2014]+ | \()(?:{_BECAUSE}|{_OWN_REASON})).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEFORE_REASON_MIN = 2  # words: in "well, my editor is Vim" there is no reason
+_REASON_BEFORE = re.compile(rf"\W*{_BECAUSE}\b[^,;]+,\s*", re.IGNORECASE)
+# What makes a clause more than a reason.
+_RESTRICTS = re.compile(
+    r"\b(?:but|except|unless|only|instead|otherwise|aber|außer|ausser|nur|sondern|mais|sauf|pero"
+    r"|salvo|excepto|ma|tranne|maar|behalve|но|кроме)\b",
+    re.IGNORECASE,
+)
 _ORDER_CHARS_MAX, _TEXT_CHARS_MAX = 160, 600
 """Characters of an order, and of a text that may contain one."""
+
+
+def without_reason(sentence: str) -> str:
+    """Return *sentence* without a clause of reason or concession before or behind it.
+
+    Unchanged if that clause also restricts what the sentence says.
+
+    >>> without_reason("Always answer in English, even if I write Russian.")
+    'Always answer in English'
+    >>> without_reason("Use tabs, I want spaces only in Python")
+    'Use tabs, I want spaces only in Python'
+    """
+    start = before.end() if (before := _REASON_BEFORE.match(sentence)) else 0
+    reason = _REASON.search(sentence, start)
+    end = reason.start() if reason else len(sentence)
+    if len(sentence[start:end].split()) < _BEFORE_REASON_MIN:
+        return sentence
+    beside = f"{sentence[:start]} {sentence[end:]}"
+    return sentence if _RESTRICTS.search(beside) else sentence[start:end]
 
 
 def answer_language(sentence: str) -> str | None:
@@ -288,7 +353,7 @@ def answer_language(sentence: str) -> str | None:
     """
     if len(sentence) > _ORDER_CHARS_MAX or sentence.endswith("?"):
         return None
-    words = _LETTERS.findall(sentence.casefold())
+    words = _LETTERS.findall(without_reason(sentence).casefold())
     languages = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if len(languages) != 1 or not _LANGUAGE_WORDS.issuperset(words):
         return None
@@ -306,7 +371,7 @@ def used_things(sentence: str) -> tuple[str, str] | None:
     """
     if len(sentence) > _ORDER_CHARS_MAX:
         return None
-    match = _USES.fullmatch(" ".join(sentence.lower().split()))
+    match = _USES.fullmatch(" ".join(without_reason(sentence).lower().split()))
     return (match["one"], match["other"]) if match else None
 
 

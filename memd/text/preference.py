@@ -18,6 +18,7 @@ from memd.text.directives import (
     begins_directive,
     has_lasting_order,
     used_things,
+    without_reason,
 )
 from memd.text.quotation import is_played, is_reported_speech, without_dictation
 from memd.text.words import content_stems, sentences
@@ -332,7 +333,7 @@ def _plain_name(text: str) -> str | None:
 def _topic_name(sentence: str) -> str | None:
     if sentence.endswith("?") or len(sentence) > _SENTENCE_CHARS_MAX:
         return None
-    folded = " ".join(sentence.lower().split()).rstrip(".!")
+    folded = " ".join(without_reason(sentence).lower().split()).rstrip(".!")
     return _favourite_name(folded) or _choice_name(folded) or _habit_name(folded)
 
 

@@ -68,6 +68,20 @@ def test_other_words_and_questions_however_led_make_none(text: str) -> None:
         ("Antwoord voortaan in het Nederlands", "answer_language"),
         ("ab jetzt bitte auf Deutsch", "answer_language"),
         ("I always want answers in German", "answer_language"),
+        ("отвечай мне всегда по-русски", "answer_language"),
+        ("Пожалуйста, всегда отвечай на английском", "answer_language"),
+        ("always answer me in English even if i write Russian", "answer_language"),
+        ("always answer me in English, i need the practice", "answer_language"),
+        ("Even when I write Dutch, always answer in German.", "answer_language"),
+        ("Antworte immer auf Deutsch, auch wenn ich Englisch schreibe", "answer_language"),
+        ("Réponds toujours en français, même si j'écris en anglais", "answer_language"),
+        ("всегда отвечай по-английски, даже если я пишу по-русски", "answer_language"),
+        (
+            "I always use pytest for testing because it is short",
+            "always_use_pytest_for_testing",
+        ),
+        ("I prefer tabs over spaces, because I can set their width", "prefer_spaces_or_tabs"),
+        ("use tabs, not spaces, from now on, my screen reader needs it", "prefer_spaces_or_tabs"),
     ],
 )  # fmt: skip
 def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
@@ -89,7 +103,6 @@ def test_a_plain_topic_gives_the_name(text: str, name: str) -> None:
         "I prefer this over that",
         "I prefer walking to work",
         "For Python Vim is my favourite editor",
-        "I always use pytest for testing because it is short",
         "My favourite " + "x" * 400 + " is y",
         "Answer private questions in German, work questions in English",
         "Never answer in German",
@@ -371,3 +384,31 @@ def test_what_others_say_and_what_is_at_hand_is_no_preference(text: str) -> None
 )
 def test_what_sounds_like_that_is_one(text: str) -> None:
     assert is_preference(text)
+
+
+WITH_A_REASON = [
+    "always answer in German, I live in Berlin",
+    "always answer me in English even when I write Dutch",
+    "from now on use pnpm instead of npm since it is faster",
+    "отвечай мне всегда по-русски, мне так проще",
+    "responde siempre en español, aunque escriba en inglés",
+]
+WITH_A_RESTRICTION = [
+    "always answer in German, I want English for code",
+    "always answer in German, but not in emails because they read English",
+    "always answer in German when I write German",
+    "always answer in German because I live in Berlin, except for code",
+    "will he always answer in English even if I write Russian?",
+    "they always answer in English even if I write Russian",
+    "я всегда отвечаю по-русски",
+]
+
+
+@pytest.mark.parametrize("text", WITH_A_REASON)
+def test_a_reason_or_a_concession_takes_nothing_from_an_order(text: str) -> None:
+    assert is_preference(text)
+
+
+@pytest.mark.parametrize("text", WITH_A_RESTRICTION)
+def test_a_restriction_is_no_reason(text: str) -> None:
+    assert not is_preference(text)
