@@ -16,6 +16,16 @@ RecordMoves = Callable[[Sequence[int]], AbstractContextManager[object]]
 """Context manager that records how its block changes the memories of these keys, for an undo."""
 
 
+def may_change(
+    conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None = None
+) -> bool:
+    """Return whether *caller* may change or remove all of these memories (``check_may_change``)."""
+    if caller.is_owner:
+        return True
+    client = caller.client if origin in {None, Origin.PERSON} else None
+    return not removal.are_stated_by_others(conn, keys, client, is_known=caller.is_known)
+
+
 def check_may_change(
     conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None = None
 ) -> None:
@@ -25,7 +35,7 @@ def check_may_change(
     stored it for the person, as long as *origin*, that of the new text, is a person or None.
     Anybody may change a summary: it is no statement, and its sources are kept.
     """
-    if not _may_change(conn, caller, keys, origin):
+    if not may_change(conn, caller, keys, origin):
         raise DeniedError(
             "this memory was stated by a person; only that person can change it"
             if len(keys) == 1
@@ -52,16 +62,8 @@ def supersede_stated(
     keys = [
         memory.memory_key
         for memory in stating
-        if (memory.has_set_it and caller.is_known)
-        or _may_change(conn, caller, [memory.memory_key], None)
+        if (memory.has_set_it and caller.is_known) or may_change(conn, caller, [memory.memory_key])
     ]
     if keys := memories.filter_states(conn, keys, VISIBLE):
         with record_moves(keys):
             removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=new_id)
-
-
-def _may_change(conn: Reading, caller: Caller, keys: Sequence[int], origin: Origin | None) -> bool:
-    if caller.is_owner:
-        return True
-    client = caller.client if origin in {None, Origin.PERSON} else None
-    return not removal.are_stated_by_others(conn, keys, client, is_known=caller.is_known)

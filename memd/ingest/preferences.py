@@ -1,14 +1,14 @@
 """Set, confirm and delete preferences by name.
 
 Preferences that a text states are set when it is stored (``arrivals.py``). Only the owner can
-change what the owner stated or confirmed.
+replace what the owner stated or confirmed; the client that brought the statement can delete it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memd.archive.authorship import supersede_stated
+from memd.archive.authorship import may_change, supersede_stated
 from memd.base.clock import Clock
 from memd.base.errors import ConflictError, DeniedError
 from memd.base.ids import Ids
@@ -93,16 +93,19 @@ class PreferenceWriter:
     async def delete(self, caller: Caller, name: str) -> bool:
         """Remove a preference and archive the memories that state it; return False if unknown.
 
-        Raises DeniedError if it is the owner's and the caller is not the owner.
+        Raises DeniedError if it is the owner's, and the caller is neither the owner nor allowed to
+        remove the memory that set it.
         """
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
             current = preferences.find(conn, agent_key, name)
             is_confirmed = current is not None and current.confirmed_at_us is not None
-            if is_confirmed and not caller.is_owner:
-                raise _owners_error(name)
             stating = preferences.list_stating(conn, agent_key, name)
+            setting = [memory.memory_key for memory in stating if memory.has_set_it]
+            may_remove = caller.is_owner or bool(setting and may_change(conn, caller, setting))
+            if is_confirmed and not may_remove:
+                raise _owners_error(name)
             supersede_stated(conn, caller, stating, self.clock.now_us(), self.ids.new)
             return preferences.delete(conn, agent_key, name)
 

@@ -118,6 +118,25 @@ async def test_what_a_text_states_is_the_owner_s_when_a_known_client_brings_it(
     )  # fmt: skip
 
 
+async def test_who_may_delete_the_memory_of_a_preference_may_delete_the_preference(
+    house: Rooms,
+) -> None:
+    memory_ids: list[str] = []
+    for name in ("editor", "shell"):
+        request = IngestRequest(text=f"My favourite {name} is fish.", origin=Origin.PERSON)
+        receipt = await house.ingest.ingest(KEYED, request)
+        memory_ids += receipt.new_ids
+        for other in (ADA, replace(ADA, client="codex")):
+            with pytest.raises(DeniedError, match="stated by a person"):
+                await house.trash.delete(other, memory_ids[-1])
+            with pytest.raises(DeniedError, match="the owner"):
+                await house.preferences.delete(other, f"favorite_{name}")
+    assert await house.trash.delete(KEYED, memory_ids[-1])
+    assert await house.preferences.delete(KEYED, "favorite_editor")
+    assert await house.recall.preferences(ADA) == ()
+    assert await house.archive.count(ADA) == 1
+
+
 async def test_a_text_that_states_another_one_than_the_owner_s_stays_a_memory(house: Rooms) -> None:
     await house.ingest.ingest(OWNER, IngestRequest(text="My favourite editor is Helix."))
     receipt = await house.ingest.ingest(ADA, IngestRequest(text="My favourite editor is Evil."))
