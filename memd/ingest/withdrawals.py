@@ -1,69 +1,187 @@
-"""Detect that a sentence of the owner takes back an earlier preference (decision 0325).
+"""Detect that a sentence of the owner takes back an earlier preference (0325, 0392). Pure.
 
-The sentence must be the whole text, say that something has changed ("any more", "no longer",
-"instead of"), and contain exactly the words of the preference. Both must be one plain sentence
-without a condition, a negation or a pronoun. In doubt the preference is kept: users notice one that
-no longer holds, but not one that is missing.
+Who takes a preference back names its object, and says that it is otherwise now: "I like coriander
+now", "coriander is fine after all", "forget that I hate coriander". So both texts are read as a
+stance: whether a thing is wanted or not, and the words of the thing. They must be the same thing,
+without a condition, and each text must have one stance alone; other clauses may only point back to
+it ("never put that in anything"). In doubt the preference is kept: users notice one that no longer
+holds, but not one that is missing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
+from memd.text.alternations import Phrases
+from memd.text.directives import without_reason
 from memd.text.preference import POINTING, is_of_project, strip_articles
-from memd.text.words import sentences
+from memd.text.quotation import disclaimed_part
 
-# All patterns match a whole text in lower case.
+# All patterns match a whole clause in lower case.
 _CHARS_MAX = 160
-_SO = r"(?:(?:well|so|and|also|no|ok(?:ay)?|btw|sorry),? )*"
-_I = rf"{_SO}(?:actually,? )?i (?:(?:really|just|always) )?"
-_NOW_I = rf"{_SO}(?:actually,? i|i (?:now|actually)) "
-_WHAT = r"(?P<what>[\w+#./' -]{2,60}?)"  # the thing that is liked or disliked
-_WANTS = r"(?:prefer|want|use|like|love|drink|eat)"
-_HATE = r"(?:hate|dislike|can't stand)"
+_CLAUSE_END = re.compile(r"[,.:;!]+(?:\s+|$)|\s+[-\u2013\u2014]+\s+|\s+(?:and|but|so|und|et|y)\s+")
+_FILLER = (
+    r"(?:well|so|and|also|no|yes|ok(?:ay)?|btw|by the way|sorry|please|pls|thanks|actually|hey|oh"
+    r"|fyi|update|good news|turns out(?: that)?|you know what|really|tbh|honestly|at all|anyway"
+    r"|bitte|übrigens|also|doch|au fait|finalement|por cierto|por favor)"
+)
+_BEFORE = rf"(?:{_FILLER},? )*"
+_AFTER = rf"(?:,? {_FILLER})*"
+_FILLERS = re.compile(rf"{_FILLER}(?:,? {_FILLER})*")
+_WHAT = r"(?P<what>[\w+#./'-]+(?: [\w+#./'-]+){0,7}?)"  # the thing
+_I = r"(?:i(?:'ve| have)? (?:(?:really|just|always|quite|kind of|even|actually) )*)"
+_WANTS = r"(?:prefer|want|need|use|like|love|enjoy|drink|eat)"
+_HATES = r"(?:hate|dislike|detest|loathe|can't stand|mind)"
+_USES = r"(?:use|add|put|include|give me|suggest|recommend|mention|write|make)"
+_SPEAKS = r"(?:answer|reply|respond|write|speak|talk)"
+_NOT = r"(?:do not|don't|dont)"
 _NO_MORE = r" (?:any ?more|any longer)"
-_BEGINS = re.compile(rf"{_SO}(?:actually,? )?i ")
-"""The beginning of every text that takes something back; a cheap test."""
-# Preferences: "i prefer tabs", "i hate cilantro".
-_WANTED = re.compile(rf"{_I}{_WANTS} {_WHAT}[.!]*")
-_HATED = re.compile(rf"{_I}{_HATE} {_WHAT}[.!]*")
-# "i don't use vim any more", "i no longer use vim", "i actually hate cilantro".
-_UNWANTED = (
-    re.compile(rf"{_I}(?:do not|don't) {_WANTS} {_WHAT}{_NO_MORE}[.!]*"),
-    re.compile(rf"{_I}no longer {_WANTS} {_WHAT}[.!]*"),
-    re.compile(rf"{_I}{_HATE} {_WHAT} now[.!]*"),
-    re.compile(rf"{_NOW_I}{_HATE} {_WHAT}[.!]*"),
+_NOW = r" (?:now|again|after all|these days|from now on|any ?more)"
+_IN_ALL = (
+    r"(?: in(?:to)? (?:my |the )?(?:things|anything|everything|it|food|dishes|meals|answers))?"
 )
-# "i don't hate cilantro any more", "i actually love cilantro now".
-_LIKED = (
-    re.compile(rf"{_I}(?:do not|don't) {_HATE} {_WHAT}{_NO_MORE}[.!]*"),
-    re.compile(rf"{_I}no longer {_HATE} {_WHAT}[.!]*"),
-    re.compile(rf"{_I}(?:actually |now )?(?:like|love) {_WHAT} now[.!]*"),
-    re.compile(rf"{_NOW_I}(?:like|love) {_WHAT}(?: now)?[.!]*"),
+_NO_SINGLE = "(?!the |this |that |my |our )"
+_FINE = "(?:fine|ok|okay|good|great|all ?right|allowed|welcome|acceptable)"
+_JETZT = r"(?:jetzt|wieder|doch|inzwischen|mittlerweile)"
+# How a preference is stated, by whether it wants the thing.
+_STATED = {
+    True: (
+        rf"{_I}{_WANTS} <X>",
+        r"(?:(?:always|from now on),? )*(?:use|give me|add|include"
+        rf"|{_SPEAKS}(?: me| to me)? in) <X>",
+        rf"{_SPEAKS}(?: me| to me)? always in <X>",
+        r"my favou?rite [\w -]{2,40}? (?:is|are) <X>",
+        r"ich (?:mag|liebe|bevorzuge|will|möchte|nutze|benutze|trinke|esse)(?: immer)? <X>",
+        r"(?:(?:immer|ab jetzt) )*(?:antworte|schreibe?|sprich)(?: mir)?(?: immer)? auf <X>",
+        r"(?:j'(?:aime|adore|utilise)|je (?:préfère|veux|bois|mange)) <X>",
+        r"(?:me gustan?|prefiero|quiero|uso(?: siempre)?) <X>",
+    ),
+    False: (
+        rf"{_I}(?:{_HATES}|{_NOT} (?:like|want|eat|drink)|never (?:use|eat|drink|want)) <X>",
+        rf"(?:never|{_NOT}(?: ever)?) {_USES} <X>",
+        r"(?:no|avoid) <X>",
+        r"ich (?:hasse|verabscheue|mag keine?n?) <X>|ich (?P<de>[\w -]{2,60}?) hasse",
+        r"ich mag <X> nicht",
+        r"(?:nie|niemals|keine?n?) <X>(?: (?:benutzen|verwenden|nehmen))?",
+        r"je (?:déteste|hais) <X>|je n'aime pas (?P<fr>[\w' -]{2,60}?)",
+        r"(?:odio|detesto) <X>|no me gustan? (?P<es>[\w -]{2,60}?)",
+    ),
+}
+# How a stance is ended, by whether the thing was wanted.
+_ENDED = {
+    True: (
+        rf"{_I}{_NOT} {_WANTS} <X>{_NO_MORE}",
+        rf"{_I}no longer {_WANTS} <X>",
+        rf"{_I}(?:stopped|quit) (?:using|eating|drinking|liking|wanting) <X>",
+        rf"{_I}{_HATES} <X> now",
+        rf"i (?:now|actually) {_HATES} <X>",
+        rf"you (?:no longer|{_NOT}) (?:have|need) to (?:{_USES}|{_SPEAKS}(?: me)? in) <X>"
+        rf"(?:{_NO_MORE})?",
+        r"(?:you can )?(?:stop|quit) (?:using|adding|giving me"
+        r"|(?:answering|replying|writing|speaking|talking)(?: me| to me)? in) <X>(?: now)?",
+        r"no more <X>",
+        rf"{_I}(?:switched|moved) from <X> to [\w+#./' -]{{2,60}}",
+        r"<X> (?:is|are) (?:no longer|not) my favou?rite [\w -]{2,40}",
+        r"ich (?:mag|will|nutze|benutze|trinke|esse) <X> nicht mehr",
+        r"ich (?:mag|will|möchte) keine?n? <X> mehr",
+        r"(?:hör auf,? |du musst nicht mehr )auf <X> (?:zu )?antworten",
+        r"je ne? (?:veux|bois|mange|préfère) plus (?:de |d')?<X>|je n'aime plus (?P<fr>[\w' -]+)",
+        r"arrête de (?:répondre|parler) en <X>",
+        r"ya no (?:quiero|uso|prefiero|me gustan?) <X>|deja de responder en (?P<es>[\w -]+)",
+    ),
+    False: (
+        rf"{_I}{_NOT} {_HATES} <X>{_NOW}",
+        rf"{_I}(?:no longer|stopped) (?:hate|hating|mind) <X>",
+        rf"{_I}(?:(?:can )?(?:eat|drink|use)|like|love|enjoy|(?:started|begun) (?:eating|liking"
+        rf"|using|enjoying)) <X>{_NOW}",
+        rf"i (?:now|actually) (?:like|love|enjoy|eat) <X>(?:{_NOW})?",
+        rf"{_I}(?:come|came) (?:a?round) to (?:like |liking )?<X>",
+        rf"{_I}(?:(?:learn(?:ed|t)|come|came|started|grown) to (?:like|love|enjoy|eat)"
+        r"|(?:got|gotten|grown) used to) <X>",
+        rf"{_NO_SINGLE}<X>(?:'s| is| are) {_FINE}(?: (?:with|by|for) me)?{_NOW}",
+        rf"actually,? {_NO_SINGLE}<X> (?:is|are) {_FINE}",
+        rf"i(?:'m| am) {_FINE} with <X>{_NOW}",
+        rf"(?:you (?:can|may)|feel free to) {_USES} <X>{_IN_ALL}{_NOW}{_IN_ALL}",
+        r"ich hasse <X> nicht mehr",
+        rf"ich mag <X> {_JETZT}(?: (?:ganz )?gerne?)?|ich mag {_JETZT} (?P<de>[\w -]{{2,60}}?)",
+        rf"<X> (?:ist|sind) {_JETZT} (?:ok|okay|in ordnung|erlaubt|gut)",
+        rf"du (?:kannst|darfst) {_JETZT} <X> (?:benutzen|verwenden|nehmen|vorschlagen)",
+        rf"du (?:kannst|darfst) <X> {_JETZT} (?:benutzen|verwenden|nehmen|vorschlagen)",
+        r"je ne (?:déteste|hais) plus <X>",
+        r"finalement,? j'aime (?:bien )?<X>",
+        r"j'aime (?:bien )?<X> (?:maintenant|finalement)",
+        r"ya no (?:odio|detesto) <X>|ahora (?:sí )?me gustan? (?P<es>[\w -]+)",
+    ),
+}
+# Ends whatever was said of the thing: "forget what I said about fish".
+_ENDS_ALL = (
+    r"(?:you can )?(?:forget|ignore|scrap|drop|delete|remove) (?:about )?"
+    r"(?:what i (?:said|told you|wrote) about|(?:the|my) (?:rule|preference|wish|dislike|thing)"
+    r" (?:about|for|of|on|with)) <X>",
+    r"(?:you can )?(?:forget|ignore|scrap|drop|delete|remove) (?:about )?(?:the|my) <X>"
+    r" (?:thing|rule|preference|wish)",
+    r"i take back what i said about <X>",
+    rf"{_I}changed my mind (?:about|on) <X>",
+    r"vergiss,? (?:was ich (?:über|zu)|die regel (?:zu|über|mit)) <X>(?: gesagt habe)?",
+    r"oublie ce que j'ai dit (?:sur|de) <X>|olvida lo que dije (?:sobre|de) (?P<es>[\w -]+)",
 )
+
+
+def _compile(templates: tuple[str, ...]) -> tuple[Phrases, ...]:
+    return tuple(
+        Phrases(rf"{_BEFORE}(?:{template.replace('<X>', _WHAT)}){_AFTER}") for template in templates
+    )
+
+
+_STATING = {is_wanted: _compile(templates) for is_wanted, templates in _STATED.items()}
+_ENDING = {is_wanted: _compile(templates) for is_wanted, templates in _ENDED.items()}
+_ENDING_ALL = _compile(_ENDS_ALL)
 # "i now prefer imperial units instead of metric".
-_INSTEAD = re.compile(
-    rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?) (?:over|rather than|instead of)"
-    rf" {_WHAT}(?: now)?[.!]*"
+(_INSTEAD,) = _compile(
+    (
+        rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?)"
+        r" (?:over|rather than|instead of) <X>(?: now)?",
+    )
 )
 # "i prefer full sentences now, no bullet points any more" also withdraws "short bullet points".
-_NO_MORE_OF = re.compile(
-    rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?)(?: now)?,? (?:(?:and|so) )?"
-    rf"(?:no {_WHAT}{_NO_MORE}|no (?:more|longer) (?P<more>[\w+#./' -]{{2,60}}?))[.!]*"
+(_NO_MORE_OF,) = _compile(
+    (
+        rf"{_I}(?:now |actually )?prefer (?P<one>[\w+#./' -]{{2,60}}?)(?: now)?,? (?:(?:and|so) )?"
+        rf"(?:no <X>{_NO_MORE}|no (?:more|longer) (?P<more>[\w+#./' -]{{2,60}}?))",
+    )
 )
 # Words of a condition, a negation or a comparison, with which a thing is not plain.
 _QUALIFIED = re.compile(
     r"\b(?:no|not|never|without|before|after|for|when|if|in|on|at|during|with|while|because|since"
-    r"|over|than|instead|here|except|only|now|more|longer)\b"
+    r"|over|than|instead|here|except|only|now|again|more|longer|nicht|kein\w*|wenn|bei|beim|plus"
+    r"|pas|si|quand|cuando|just|about|ever)\b"
 )
+# What restricts a stance in another clause, or makes it one of the moment.
+_RESTRICTS = re.compile(
+    r"\b(?:except|unless|only|if|when|while|for|but|not|then|today|tonight|moment|yet|said|says"
+    r"|(?:in|on|at|with|during)(?! (?:it|anything|everything|things|all|my food)\b)"
+    r"|außer|nur|wenn)\b"
+)
+_PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
+_POINTS_BACK = re.compile(r"\b(?:it|that|them|those|this|das|sie|ihn|ça|eso)\b")
+
+
+class _Stance(NamedTuple):
+    """A thing, as words without articles and plural endings, and whether it is wanted.
+
+    *is_wanted* is None in a text that ends either stance.
+    """
+
+    is_wanted: bool | None
+    words: tuple[str, ...]
 
 
 def may_withdraw(text: str) -> bool:
     """Return whether *text* may take back a preference of its owner."""
     plain = _plain(text)
-    if _BEGINS.match(plain) is None:
-        return False
-    return bool(_list_withdrawn(plain) or _unwanted_words(plain))
+    return bool(plain) and bool(_list_ended(plain) or _unwanted_words(plain))
 
 
 def withdraws(text: str, value: str) -> bool:
@@ -71,20 +189,18 @@ def withdraws(text: str, value: str) -> bool:
 
     >>> withdraws("I now prefer imperial units instead of metric.", "I prefer metric units")
     True
-    >>> withdraws("I actually love cilantro now", "I hate cilantro")
+    >>> withdraws("I like coriander now, you can use it", "I hate coriander, never add that")
     True
     >>> withdraws("I don't want short answers any more", "I prefer short answers to mails")
     False
     """
-    preference, sentence = _plain(value), _plain(text)
-    for pattern, is_wanted in ((_WANTED, True), (_HATED, False)):
-        if match := pattern.fullmatch(preference):
-            words = _words(match["what"])
-            return words is not None and (
-                (is_wanted, words) in _list_withdrawn(sentence)
-                or (is_wanted and _is_kind_of(words, _unwanted_words(sentence)))
-            )
-    return False
+    stance, plain = _stance_of(_plain(value)), _plain(text)
+    if stance is None:
+        return False
+    return any(
+        ended.is_wanted in {None, stance.is_wanted} and ended.words == stance.words
+        for ended in _list_ended(plain)
+    ) or (stance.is_wanted is True and _is_kind_of(stance.words, _unwanted_words(plain)))
 
 
 def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
@@ -94,38 +210,77 @@ def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
 
 def _unwanted_words(plain: str) -> tuple[str, ...]:
     """Return the words of the thing of which a text wants no kind any more; () for none."""
-    match = _NO_MORE_OF.fullmatch(plain)
+    match = _NO_MORE_OF.fullmatch(plain.rstrip(".! "))
     if match is None or _words(match["one"]) is None:
         return ()
     return _words(match["what"] or match["more"]) or ()
 
 
-def _list_withdrawn(plain: str) -> list[tuple[bool, tuple[str, ...]]]:
-    """Return the things that *plain* withdraws: whether each was wanted or hated, and its words."""
-    if match := _INSTEAD.fullmatch(plain):
+def _stance_of(plain: str) -> _Stance | None:
+    """Return the stance that *plain* states, None if it states none or more than one."""
+    clause = _head(plain)
+    stances = [
+        _Stance(is_wanted, words)
+        for is_wanted, patterns in _STATING.items()
+        for words in _list_things(patterns, clause)
+    ]
+    return stances[-1] if stances else None
+
+
+def _list_ended(plain: str) -> list[_Stance]:
+    """Return the stances that *plain* ends."""
+    if match := _INSTEAD.fullmatch(plain.rstrip(".! ")):
         new, old = _words(match["one"]), _words(match["what"])
         if new is None or old is None:
             return []
         # In "imperial units instead of metric", the old thing is "metric" or "metric units".
-        return [(True, old), (True, (*old, new[-1]))]
-    things = [
-        (is_wanted, _words(match["what"]))
-        for patterns, is_wanted in ((_UNWANTED, True), (_LIKED, False))
-        for pattern in patterns
-        if (match := pattern.fullmatch(plain))
+        return [_Stance(True, old), _Stance(True, (*old, new[-1]))]
+    if stance := _stance_of(disclaimed_part(plain)):
+        return [stance]
+    clause = _head(plain, may_explain=True)
+    ended = [
+        _Stance(is_wanted, words)
+        for is_wanted, patterns in _ENDING.items()
+        for words in _list_things(patterns, clause)
     ]
-    return [(is_wanted, words) for is_wanted, words in things if words is not None]
+    return [*ended, *(_Stance(None, words) for words in _list_things(_ENDING_ALL, clause))]
+
+
+def _list_things(patterns: tuple[Phrases, ...], clause: str) -> Iterator[tuple[str, ...]]:
+    """Yield the words of the plain thing that each of *patterns* finds in *clause*."""
+    for pattern in patterns:
+        match = pattern.fullmatch(clause)
+        words = _words(next(filter(None, match.groups()))) if match else None
+        if words:
+            yield words
+
+
+def _head(plain: str, *, may_explain: bool = False) -> str:
+    """Return the first clause of *plain*, "" if another one restricts it or says more.
+
+    A clause that points back ("you can use it") says no more. With *may_explain*, none does.
+    """
+    clauses = [clause for clause in _CLAUSE_END.split(without_reason(plain)) if clause]
+    clauses = [clause for clause in clauses if not _FILLERS.fullmatch(clause)]
+    others = clauses[1:]
+    is_one = may_explain or all(map(_POINTS_BACK.search, others))
+    return clauses[0] if clauses and is_one and not any(map(_RESTRICTS.search, others)) else ""
 
 
 def _plain(text: str) -> str:
-    """Return *text* in lower case if it is one short sentence, else ""."""
-    if len(text) > _CHARS_MAX or len(sentences(text)) != 1 or is_of_project(text):
+    """Return *text* in lower case if it is short, asks nothing and is of no project, else ""."""
+    if len(text) > _CHARS_MAX or "?" in text or "\n" in text.strip() or is_of_project(text):
         return ""
     return " ".join(text.lower().replace("\u2019", "'").split())
 
 
 def _words(what: str) -> tuple[str, ...] | None:
     """Return the words of *what*, without articles; None if it has a condition or a pronoun."""
-    if _QUALIFIED.search(what) or POINTING.search(" ".join(strip_articles(what).split())):
+    plain = strip_articles(what)
+    if _QUALIFIED.search(what) or POINTING.search(plain):
         return None
-    return tuple(strip_articles(what).split()) or None
+    return tuple(map(_singular, plain.split())) or None
+
+
+def _singular(word: str) -> str:
+    return _PLURAL.sub("", word)

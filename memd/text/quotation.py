@@ -76,6 +76,19 @@ _OPINES = Phrases(
     r"(?! (?:i|we) (?:must|mustn't|have to|need to|should|can't|cannot|am|'m|may)\b)"
     r"\b(?=.* (?:i|you)\b)"
 )
+# What takes back the statement behind it: "forget that I hate fish", but not "don't forget that".
+_DISCLAIMS = Phrases(
+    r"^\W*(?:(?:please|pls|ok(?:ay)?|and|so|now|well|actually|just|you can|can you|you should|bitte"
+    r"|por favor),? )*"
+    r"(?:(?:forget|ignore|disregard)(?: about)?(?: the fact)?"
+    r"|(?:stop|quit) (?:remembering|assuming|thinking|believing|saying)"
+    r"|(?:it's|it is|its) (?:no longer|not) (?:true|the case)(?: any ?more)?"
+    r"|vergiss(?: bitte)?,?|es stimmt nicht(?: mehr)?,?|oublie|olvida|ya no es (?:verdad|cierto))"
+    r" (?:that |dass |qu(?:e |'))?"
+)
+_STATEMENT = Phrases(r"^(?:i|my|ich|je|j'\w+)\b")
+# "Helix is no longer my favourite editor".
+_NO_LONGER = Phrases(r"\b(?:is|are) (?:no longer|not) my favou?rite\b")
 
 
 def without_dictation(line: str) -> str:
@@ -117,3 +130,24 @@ def is_opinion(sentence: str) -> bool:
 def is_reported_speech(sentence: str) -> bool:
     """Return whether *sentence* reports what somebody else says or thinks."""
     return _REPORTS.match(sentence) is not None
+
+
+def disclaimed_part(sentence: str) -> str:
+    """Return the statement that *sentence* says to forget or to be no longer true, "" for none.
+
+    >>> disclaimed_part("please forget that I hate fish"), disclaimed_part("don't forget that")
+    ('I hate fish', '')
+    """
+    disclaims = _DISCLAIMS.match(sentence)
+    return sentence[disclaims.end() :] if disclaims else ""
+
+
+def is_disclaimed(sentence: str) -> bool:
+    """Return whether *sentence* only says what no longer holds.
+
+    >>> is_disclaimed("stop remembering that I hate fish"), is_disclaimed("Forget it, I hate fish")
+    (True, False)
+    """
+    part = disclaimed_part(sentence)
+    starts = _STATEMENT.match(part) is not None
+    return starts or _NO_LONGER.search(sentence) is not None

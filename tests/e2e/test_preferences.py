@@ -113,6 +113,22 @@ def test_what_its_owner_takes_back_is_told_no_more(desk: Desk) -> None:
     assert "I hate cilantro." not in desk.contents("What about cilantro?")
 
 
+@pytest.mark.parametrize("end", ["I like coriander now", "forget that I hate coriander"])
+def test_what_is_taken_back_in_words_is_archived_and_no_preference(desk: Desk, end: str) -> None:
+    hates = "I hate coriander btw, never put that in anything"
+    desk.ingest(hates, origin="person", session_id="one")
+    desk.ingest("I hate fish", origin="person", session_id="one")
+    assert len(desk.preferences()) == 2
+
+    desk.ingest(end, origin="person", session_id="two")
+
+    assert list(desk.preferences().values()) == ["I hate fish"]
+    assert hates not in desk.contents("What about coriander?")
+    (archived,) = desk.call("archive.search", text="coriander")
+    desk.call("archive.restore_to_hot", id=archived["archival_id"])
+    assert hates in desk.contents("What about coriander?")
+
+
 def test_who_wants_none_of_a_thing_takes_a_kind_of_it_back(desk: Desk, memd: Memd) -> None:
     prose = "I prefer full sentences now, no bullet points any more"
     for text in ("I prefer short bullet points", prose):

@@ -411,6 +411,17 @@ async def test_what_a_later_session_takes_back_is_superseded_and_comes_back(bed:
     assert await bed.is_sound()
 
 
+async def test_a_dislike_that_is_over_is_superseded_and_comes_back(bed: Bed) -> None:
+    hates = Said("I hate coriander btw, never put that in anything", "a", NapKind.PREFERENCE)
+    likes = Said("I actually like coriander now, you can use it", "b", NapKind.PREFERENCE)
+    await napped(bed, hates, session_id="one")
+    second = await napped(bed, likes, session_id="two")
+    assert await bed.contents() == {likes.text}
+    await bed.night.undo(ADA, second.run_id)
+    await bed.house.queue.drain()
+    assert await bed.contents() == {hates.text}
+
+
 async def test_another_project_an_earlier_session_and_an_outcome_take_nothing_back(
     bed: Bed,
 ) -> None:

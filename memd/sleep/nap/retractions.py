@@ -65,7 +65,7 @@ def may_retract(text: str) -> bool:
         or bool(find_given_up(own))
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
-        or bool(WishEnd.of(own).ended_stems)
+        or WishEnd.of(own).may_end
         or _NO_MORE.search(own) is not None
         or bool(_denied_statement(text))
     )

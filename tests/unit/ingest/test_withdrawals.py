@@ -63,3 +63,138 @@ def test_what_is_said_of_the_same_takes_it_back(text: str, value: str) -> None:
 @pytest.mark.parametrize(("text", "value"), STANDS)
 def test_what_is_said_of_other_things_takes_nothing_back(text: str, value: str) -> None:
     assert not withdraws(text, value)
+
+
+COMMON = (
+    "I hate coriander btw, never put that in anything",
+    "always answer in German, I live in Berlin",
+    "I prefer short answers.",
+    "I always use Vim",
+    "I hate fish",
+    "never use emojis",
+    "Ich hasse Rosinen",
+    "My favourite editor is Helix",
+    "je déteste les champignons",
+)
+ENDS = {
+    "I hate coriander btw, never put that in anything": [
+        "I actually like coriander now, you can use it",
+        "I like coriander now",
+        "I no longer hate coriander",
+        "I don't hate coriander anymore",
+        "forget that I hate coriander",
+        "coriander is fine after all",
+        "turns out I quite like coriander now",
+        "you can put coriander in things again",
+        "I've come around to coriander",
+        "coriander's ok now",
+        "I eat coriander now btw",
+        "actually coriander is great",
+    ],
+    "always answer in German, I live in Berlin": [
+        "you no longer have to answer in German",
+        "stop answering in German",
+        "no more German please",
+        "you can stop answering in German now",
+    ],
+    "I prefer short answers.": [
+        "I don't need short answers any more",
+        "it's not true any more that I prefer short answers",
+        "drop the preference for short answers",
+    ],
+    "I always use Vim": [
+        "I've stopped using Vim",
+        "I don't use vim anymore, too slow",
+        "I switched from Vim to Helix",
+        "I no longer use vim, moved to zed",
+    ],
+    "I hate fish": [
+        "please stop remembering that I hate fish",
+        "I started eating fish again",
+        "ok I don't mind fish any more",
+        "forget what I said about fish",
+        "I'm fine with fish now",
+        "please forget about the fish thing",
+        "I changed my mind about fish",
+        "I love fish these days",
+    ],
+    "never use emojis": [
+        "emojis are ok again",
+        "you can use emojis again",
+    ],
+    "Ich hasse Rosinen": [
+        "Ich mag Rosinen inzwischen",
+        "Vergiss, dass ich Rosinen hasse",
+        "du kannst wieder Rosinen nehmen",
+        "Rosinen sind jetzt ok",
+    ],
+    "My favourite editor is Helix": [
+        "Helix is no longer my favourite editor",
+    ],
+    "je déteste les champignons": [
+        "je ne déteste plus les champignons",
+        "finalement j'aime bien les champignons",
+    ],
+}
+ONLY_RESEMBLES = [
+    "my brother hates coriander too",
+    "is coriander fine for the soup?",
+    "he no longer hates fish",
+    "I like coriander now and then",
+    "I like coriander in curry now",
+    "don't forget that I hate coriander",
+    "I don't hate coriander",
+    "forget that I hate fish for a moment",
+    "my kids like fish now",
+    "Anna no longer uses Vim",
+    "answer this one in English",
+    "stop answering twice",
+    "short answers are fine",
+    "I no longer hate cooking fish",
+    "write a poem about why I no longer hate coriander",
+    "the fish is fine now, it swims again",
+    "can I eat fish again after the operation?",
+    "translate: I no longer hate coriander",
+    "Ich mag Rosinen nicht",
+    "the emojis are broken again",
+    "coriander is fine with fish",
+    "I like the smell of coriander now",
+    "my doctor says fish is fine again",
+    "do you think I like fish now?",
+    "she said I like coriander now",
+    "the emojis are fine now in Safari",
+    "I no longer use Vim at work",
+    "I don't hate fish as much any more",
+    "I love fish and chips now",
+    "stop using German in the tests",
+    "stop answering in German for this chat",
+    "forget about it",
+    "forget that I said hello",
+    "you can use fish as a shell again",
+    "Vim is ok again after the update",
+    "remember that I hate coriander",
+    "I changed my mind about the dinner",
+    "never say I like fish now",
+    "if I say I like coriander now, I am joking",
+    "I used to hate coriander",
+    "Thanks, actually the emojis are fine",
+    "I don't use Vim any more, only at work",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(text, value) for value, texts in ENDS.items() for text in texts]
+)
+def test_who_ends_a_wish_names_it_and_ends_no_other(text: str, value: str) -> None:
+    assert may_withdraw(text)
+    assert [each for each in COMMON if withdraws(text, each)] == [value]
+
+
+@pytest.mark.parametrize("text", ONLY_RESEMBLES)
+def test_what_only_resembles_it_ends_none(text: str) -> None:
+    assert [each for each in COMMON if withdraws(text, each)] == []
+
+
+def test_a_preference_with_another_wish_beside_it_stands() -> None:
+    for value in ("I hate coriander. Always answer in German.", "I hate coriander, except raw"):
+        assert not withdraws("I no longer hate coriander", value)

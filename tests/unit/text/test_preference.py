@@ -412,3 +412,18 @@ def test_a_reason_or_a_concession_takes_nothing_from_an_order(text: str) -> None
 @pytest.mark.parametrize("text", WITH_A_RESTRICTION)
 def test_a_restriction_is_no_reason(text: str) -> None:
     assert not is_preference(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forget that I hate coriander",
+        "please stop remembering that I hate fish",
+        "it's no longer true that I prefer tea",
+        "Helix is no longer my favourite editor",
+        "forget that I hate fish for a moment",
+    ],
+)
+def test_what_no_longer_holds_is_no_preference(text: str) -> None:
+    assert not is_preference(text)
+    assert is_preference("don't forget that I hate fish")

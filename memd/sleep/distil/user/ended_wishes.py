@@ -2,7 +2,9 @@
 
 The ending sentence must name the wished thing, and use no other content words than the wish:
 "no more long tables" does not end "use tables". A wish that forbids something is never ended this
-way. Neither is a memory that contains, besides the wish, another sentence worth keeping.
+way; what is disliked is wished again as the ingest reads it (``ingest/withdrawals.py``): "I like
+coriander now". Nor is a memory ended that contains, besides the wish, another sentence worth
+keeping.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memd.ingest.withdrawals import may_withdraw, withdraws
 from memd.sleep.distil.user.speech_acts import WORTH, judge_sentence
 from memd.text.alternations import Phrases
 from memd.text.words import WORD, sentences
@@ -101,6 +104,8 @@ class _Wish(NamedTuple):
 class WishEnd(NamedTuple):
     """*ended_stems* of each thing that a text ends, and *all_stems* of the text.
 
+    *withdrawal* is the text if it may take back a preference, else "".
+
     >>> end = WishEnd.of("stop the analogies please, i mix them up")
     >>> end.ends("use analogies pls"), end.ends("use music analogies"), end.ends("no analogies")
     (True, True, False)
@@ -108,17 +113,26 @@ class WishEnd(NamedTuple):
 
     ended_stems: tuple[frozenset[str], ...]
     all_stems: frozenset[str]
+    withdrawal: str = ""
 
     @classmethod
     def of(cls, text: str) -> WishEnd:
-        """Return what *text* ends; *ended_stems* is empty for most texts."""
+        """Return what *text* ends, for most texts nothing."""
         named = tuple(_list_ended(text))
-        return cls(named, _words(text) if named else frozenset())
+        withdrawal = text if may_withdraw(text) else ""
+        return cls(named, _words(text) if named else frozenset(), withdrawal)
+
+    @property
+    def may_end(self) -> bool:
+        """Return whether the text ends any wish."""
+        return bool(self.ended_stems or self.withdrawal)
 
     def ends(self, earlier: str) -> bool:
         """Return whether *earlier* is a wish for one of these things, and nothing else of worth."""
-        if not self.ended_stems or len(earlier) > _CHARS_MAX:
+        if not self.may_end or len(earlier) > _CHARS_MAX:
             return False
+        if self.withdrawal and withdraws(self.withdrawal, earlier):
+            return True
         parts = sentences(earlier)
         ended = [part for part in parts if any(map(self._ends, _list_wishes(part, earlier)))]
         others = (part for part in parts if part not in ended)

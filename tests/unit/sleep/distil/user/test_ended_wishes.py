@@ -24,6 +24,8 @@ from memd.sleep.distil.user.ended_wishes import WishEnd
         ("utilise des images", "plus d'images s'il te plaît"),
         ("con ejemplos por favor", "no más ejemplos"),
         ("the caravan is too big. i want to sell it", "the caravan stays. forget selling"),
+        ("I hate coriander btw, never put that in anything", "I like coriander now"),
+        ("Ich hasse Rosinen", "Vergiss, dass ich Rosinen hasse"),
         ("explain diffusion. use analogies pls", "explain osmosis but stop the analogies"),
     ],
 )
