@@ -216,7 +216,10 @@ class Client:
         return cast("str", self.call("memory.store", request))
 
     def recall(self, query: str, **params: Any) -> dict[str, Any]:
-        """Return the memories that answer *query*, with the block for a prompt."""
+        """Return the preferences and what answers *query*, with the block for a prompt.
+
+        With ``preferences="matching"`` only what matches, which may be nothing.
+        """
         return cast("dict[str, Any]", self.call("memory.recall", {"query": query, **params}))
 
     def search(self, text: str, **params: Any) -> list[dict[str, Any]]:

@@ -178,7 +178,9 @@ async def store(context: Context, params: StoreParams) -> Name:
 
 
 @router.method(
-    "memory.recall", "Find the memories that answer a question, if any.", short_id=_SESSION_ID
+    "memory.recall",
+    'Get all preferences, then what answers a question; preferences "matching": only what matches.',
+    short_id=_SESSION_ID,
 )
 async def recall(context: Context, params: RecallParams) -> RecallResult:
     return await context.rooms.recall.recall(context.caller, params)
