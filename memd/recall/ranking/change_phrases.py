@@ -118,7 +118,7 @@ _NOT_CHOSEN = re.compile(
     r"|nicht|nie|ohne|statt|vergiss)\b",
     re.IGNORECASE,
 )
-_CHOICE_CHARS = 100  # of a message that only chooses
+CHOICE_CHARS = 100  # of a message that only chooses
 _CHOOSES = frozenset(
     """
     ok okay let lets go goes use using take pick choose then fine good yes want try
@@ -204,7 +204,7 @@ def gives_up_choice(text: str, earlier: str) -> bool:
     False
     """
     names = find_given_up(text)
-    if not names or len(earlier) > _CHOICE_CHARS:
+    if not names or len(earlier) > CHOICE_CHARS:
         return False
     left = _name_words(earlier) - _name_words(text) - _CHOOSES
     return not left and any(_is_chosen(name, part) for name in names for part in sentences(earlier))

@@ -36,7 +36,7 @@ from memd.sleep.distil.agent.work import (
     working_commands,
 )
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.environment.replacements import refuses
+from memd.sleep.distil.environment.replacements import Withdrawal
 from memd.sleep.distil.exchanges import USERS_KINDS, Exchange, NapMemory
 from memd.sleep.distil.language.open_work import LABEL, SUMS_UP, closes, drop_farewells
 from memd.sleep.distil.language.prose import sentences as prose_sentences
@@ -277,12 +277,12 @@ def _split_requests(
     }
     first, *between = requests
     last = between.pop() if between else ""
-    own = [user_part(memory.text) for memory in memories]
+    withdrawal = [Withdrawal.of(user_part(memory.text)) for memory in memories]
     between = [
         request
         for request in between
         if not _is_known(request, known)
-        and not any(refuses(text, content_words(request)) for text in own)
+        and not any(each.refuses(content_words(request)) for each in withdrawal)
     ]
     if _is_known(first, known):
         first = DIGEST_JOINT.join([cut(first, _MORE_CHARS), *between[:1]])

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.recall.ranking.change_phrases import gives_up_choice
+from memd.recall.ranking.change_phrases import CHOICE_CHARS
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
-from memd.sleep.distil.environment.replacements import refuses, replaces_name
+from memd.sleep.distil.environment.replacements import Withdrawal
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
@@ -42,7 +42,6 @@ _REPEATED_BACK = 40
 _LEFT_CHARS_MIN = 60  # of an outcome after its repeated sentences are cut
 _OF_EARLIER = 0.6  # of the earlier memory's words are in the one that takes it back
 _WORDS_MIN = 3
-_CHOICE_CHARS = 80  # of an answer that only names what is chosen
 _BACK_MAX = 200  # a candidate is compared with this many before it
 _TAKEN_BACK = frozenset({NapKind.DECISION, NapKind.CORRECTION, NapKind.PREFERENCE})
 _THINKS_AGAIN = re.compile(
@@ -65,6 +64,7 @@ class _Entry(NamedTuple):
     retracts: bool
     """Whether the user says that something no longer holds."""
     end: WishEnd
+    withdrawal: Withdrawal
 
     @classmethod
     def of(cls, candidate: NapCandidate) -> _Entry:
@@ -73,7 +73,8 @@ class _Entry(NamedTuple):
         retracts = RETRACTS.search(own) is not None
         words = content_words(text), content_words(own)
         answered = without_outcome(text).partition(ANSWER_PART)[2]
-        return cls(candidate, own, *words, answered, retracts, WishEnd.of(own))
+        ends = WishEnd.of(own), Withdrawal.of(own)
+        return cls(candidate, own, *words, answered, retracts, *ends)
 
     @property
     def memory(self) -> NapMemory:
@@ -177,19 +178,19 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     for candidate in candidates:
         entry = _Entry.of(candidate)
         recent = range(max(0, len(settled) - _BACK_MAX), len(settled))
-        back = [at for at in recent if _takes_back(entry, settled[at])]
-        alike = [at for at in recent if _is_alike(entry, settled[at])]
-        quoted = [at for at in recent if _quotes(entry, settled[at])]
-        if alike and not back and not _outranks(candidate.memory, settled[alike[0]].memory):
-            continue
-        undone = [at for at in back if _undoes(entry, settled[at])]
-        replaced = undone or (back or alike)[:1] or quoted
+        replaced: list[int] = []
+        for tie in (_gives_up, _takes_back, _is_alike, _quotes):
+            replaced = [at for at in recent if tie(entry, settled[at])]
+            if replaced:
+                break
         if replaced:
-            memory = candidate.memory._replace(slot=settled[replaced[0]].memory.slot)
-            if any(_drops_choice(entry, settled[at]) for at in undone):
-                memory = memory._replace(kind=NapKind.DECISION)
+            memory, earlier = candidate.memory, settled[replaced[0]].memory
+            if tie is _is_alike and not _outranks(memory, earlier):
+                continue
+            kind = NapKind.DECISION if tie is _gives_up else memory.kind
+            memory = memory._replace(slot=earlier.slot, kind=kind)
             entry = entry._replace(candidate=candidate._replace(memory=memory))
-        settled = [earlier for at, earlier in enumerate(settled) if at not in replaced]
+        settled = [each for at, each in enumerate(settled) if at not in replaced]
         settled.append(entry)
     return [entry.candidate for entry in settled]
 
@@ -206,28 +207,25 @@ def _outranks(later: NapMemory, earlier: NapMemory) -> bool:
     return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
 
 
-def _is_alike(one: _Entry, other: _Entry) -> bool:
-    """Return whether two memories say the same; of two outcomes, one may contain the other."""
-    shared, total = len(one.words & other.words), len(one.words | other.words)
-    if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
-        total = min(len(one.words), len(other.words))
-    return shared > ALIKE * max(1, total)
-
-
-def _quotes(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether *later* quotes all of *earlier*: the user's question that it answers."""
-    text = earlier.memory.text.removesuffix(" …")
-    is_of_it = set(earlier.memory.places) <= set(later.memory.places)
-    return is_of_it and text in later.answered
+def _gives_up(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether the user gives up in *later* what they chose in *earlier*, or its subject."""
+    withdrawal, kind = later.withdrawal, earlier.memory.kind
+    if later.memory.kind not in _TAKEN_BACK:
+        return False
+    if kind in _TAKEN_BACK and withdrawal.is_choice_of(earlier.own):
+        return True
+    return kind in _UNDONE and withdrawal.is_subject_of(earlier.memory.text)
 
 
 def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says in *later* that *earlier* no longer holds."""
     if later.memory.origin is Origin.PERSON and moves(later.own, earlier.own):
         return True
-    if later.end.ends(earlier.own) or _chooses_anew(later, earlier) or _refuses(later, earlier):
+    is_choice = bool(earlier.answered) and len(earlier.own) <= CHOICE_CHARS
+    is_refused = is_choice and later.withdrawal.refuses(earlier.users)
+    if is_refused and not states_health_risk(earlier.own):
         return True
-    if _undoes(later, earlier):
+    if later.end.ends(earlier.own) or _chooses_anew(later, earlier):
         return True
     if not later.retracts or not {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK:
         return False
@@ -246,22 +244,16 @@ def _chooses_anew(later: _Entry, earlier: _Entry) -> bool:
     return bool(picked - before and before - picked)
 
 
-def _refuses(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether the user refuses in *later* a name that they chose in the answer *earlier*."""
-    if not earlier.answered or len(earlier.own) > _CHOICE_CHARS or states_health_risk(earlier.own):
-        return False
-    return refuses(later.own, earlier.users)
+def _is_alike(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether two memories say the same; of two outcomes, one may contain the other."""
+    shared, total = len(later.words & earlier.words), len(later.words | earlier.words)
+    if NapKind.OUTCOME is later.memory.kind is earlier.memory.kind:
+        total = min(len(later.words), len(earlier.words))
+    return shared > ALIKE * max(1, total)
 
 
-def _undoes(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether the user gives up in *later* the thing that *earlier* is about."""
-    if _drops_choice(later, earlier):
-        return True
-    is_possible = later.memory.kind in _TAKEN_BACK and earlier.memory.kind in _UNDONE
-    return is_possible and replaces_name(later.own, earlier.memory.text)
-
-
-def _drops_choice(later: _Entry, earlier: _Entry) -> bool:
-    """Return whether the user gives up in *later* the name that they chose in *earlier*."""
-    is_possible = {later.memory.kind, earlier.memory.kind} <= _TAKEN_BACK
-    return is_possible and gives_up_choice(later.own, earlier.own)
+def _quotes(later: _Entry, earlier: _Entry) -> bool:
+    """Return whether *later* quotes all of *earlier*: the user's question that it answers."""
+    text = earlier.memory.text.removesuffix(" …")
+    is_of_it = set(earlier.memory.places) <= set(later.memory.places)
+    return is_of_it and text in later.answered

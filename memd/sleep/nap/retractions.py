@@ -17,9 +17,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
-from memd.recall.ranking.change_phrases import find_given_up, gives_up_choice
 from memd.sleep.distil.environment.places import moves, states_place
-from memd.sleep.distil.environment.replacements import find_replacement, replaces_name
+from memd.sleep.distil.environment.replacements import Withdrawal
 from memd.sleep.distil.language.replies import NO_MORE, is_denial
 from memd.sleep.distil.select import ALIKE
 from memd.sleep.distil.user.ended_wishes import WishEnd
@@ -60,9 +59,9 @@ def may_retract(text: str) -> bool:
     """Return whether the user may take something back in *text*: a test before the comparisons."""
     own = user_part(text)
     parts = sentences(own)
+    withdrawal = Withdrawal.of(own)
     return (
-        any(map(find_replacement, parts))
-        or bool(find_given_up(own))
+        withdrawal.is_any
         or any(map(states_place, own.split("\n")))
         or any(map(_STOPS.match, parts))
         or WishEnd.of(own).may_end
@@ -83,13 +82,13 @@ def find_retracted(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
     parts = sentences(own)
     spoken = [content_stems(part) for part in parts if _NO_MORE.search(part)]
     stopped = [_action_words(stop["what"]) for part in parts if (stop := _STOPS.match(part))]
-    end = WishEnd.of(own)
+    end, withdrawal = WishEnd.of(own), Withdrawal.of(own)
     return [
         key
         for key, content in earlier
         if (spoken and _is_about(content, whole, spoken))
-        or _is_given_up(content, own, whole)
-        or gives_up_choice(own, user_part(content))
+        or _is_given_up(content, withdrawal, whole)
+        or withdrawal.is_choice_of(user_part(content))
         or _is_stopped(content, stopped)
         or end.ends(user_part(content))
     ]
@@ -108,13 +107,13 @@ def _action_words(text: str) -> frozenset[str]:
     return frozenset(_ENDING.sub("", word) for word in words)
 
 
-def _is_given_up(content: str, own: str, whole: frozenset[str]) -> bool:
-    """Return whether *own* gives up what *content* names, and has enough words of it."""
+def _is_given_up(content: str, withdrawal: Withdrawal, whole: frozenset[str]) -> bool:
+    """Return whether *withdrawal* is of the subject of *content*; *whole* are its text's stems."""
     before = user_part(content)
     words = content_stems(before)
     shared = len(words & whole)
     is_about = shared >= max(_SHARED_MIN, _OF_GIVEN_UP * len(words))
-    return is_about and len(before) <= _EARLIER_CHARS_MAX and replaces_name(own, before)
+    return is_about and len(before) <= _EARLIER_CHARS_MAX and withdrawal.is_subject_of(before)
 
 
 def find_denied(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from memd.recall.ranking.change_phrases import find_given_up, gives_up_choice
 from memd.sleep.distil.language.signs import FIRST, POINTS
 from memd.sleep.distil.language.words import content_words
 from memd.text.alternations import Phrases
@@ -107,30 +108,55 @@ def find_refused(sentence: str) -> str:
     return next((match["name"] for match in matches if match), "")
 
 
-def refuses(text: str, words: frozenset[str]) -> bool:
-    """Return whether *text* refuses a name whose content words are all among *words*."""
-    names = filter(None, map(find_refused, sentences(text)))
-    return any(content_words(name) <= words for name in names)
+class Withdrawal(NamedTuple):
+    """What a *text* gives up.
 
-
-def replaces_name(text: str, earlier: str) -> bool:
-    """Return whether *text* gives up what *earlier* begins with or names more than once.
-
-    >>> replaces_name("Drop Redis again, use a dict.", "Redis holds the sessions.")
-    True
-    >>> page = "The page is quick in every browser that anybody has tried so far, Redis or not."
-    >>> replaces_name("Drop Redis again, use a dict.", page)
-    False
+    *names*: something else takes their place. *refusals* are the words of names that were planned.
     """
-    names = {
-        replacement.name
-        for sentence in sentences(text)
-        if (replacement := find_replacement(sentence))
-    }
-    whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if names else ""
-    folded = (f" {' '.join(_FOLDED.findall(name))} " for name in names)
-    # Once is enough for a name of several words, which hardly occurs by chance.
-    return any(
-        name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
-        for name in folded
-    )
+
+    text: str
+    names: tuple[str, ...]
+    refusals: tuple[frozenset[str], ...]
+
+    @classmethod
+    def of(cls, text: str) -> Withdrawal:
+        """Return what *text* gives up, which is nothing for most texts."""
+        parts = sentences(text)
+        names = tuple(each.name for each in map(find_replacement, parts) if each)
+        refusals = map(content_words, map(find_refused, parts))
+        return cls(text, names, tuple(filter(None, refusals)))
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the text gives up something that was chosen."""
+        return bool(self.names or find_given_up(self.text))
+
+    def is_subject_of(self, earlier: str) -> bool:
+        """Return whether *earlier* begins with what is replaced, or names it more than once.
+
+        >>> withdrawal = Withdrawal.of("Drop Redis again, use a dict.")
+        >>> withdrawal.is_subject_of("Redis holds the sessions.")
+        True
+        >>> page = "The page is quick in every browser that anybody has tried so far, Redis or not."
+        >>> withdrawal.is_subject_of(page)
+        False
+        """
+        whole = f" {' '.join(_FOLDED.findall(earlier.casefold()))} " if self.names else ""
+        folded = (f" {' '.join(_FOLDED.findall(name))} " for name in self.names)
+        # Once is enough for a name of several words, which hardly occurs by chance.
+        return any(
+            name in whole[:_BEGIN_CHARS] or whole.count(name) > (len(name.split()) == 1)
+            for name in folded
+        )
+
+    def is_choice_of(self, earlier: str) -> bool:
+        """Return whether *earlier*, a short choice, is about what is given up."""
+        return gives_up_choice(self.text, earlier)
+
+    def refuses(self, words: frozenset[str]) -> bool:
+        """Return whether a name is refused whose words are all among *words*.
+
+        >>> Withdrawal.of("rather not Rabatzz, too loud").refuses(frozenset({"at", "rabatzz"}))
+        True
+        """
+        return any(name <= words for name in self.refusals)
