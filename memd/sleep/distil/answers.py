@@ -115,6 +115,10 @@ class AnsweredLines(NamedTuple):
     is_fact: bool = False
     asked_at: int | None = None
 
+    def after(self, question: str, place: int) -> AnsweredLines:
+        """Return the lines after the user's own *question* at *place*, as they are if it is ""."""
+        return self._replace(text=f"{question} {self.text}", asked_at=place) if question else self
+
 
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
     r"""Return the part of the agent's earlier *texts* that *user* answers, None if it answers none.

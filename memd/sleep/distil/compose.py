@@ -29,7 +29,6 @@ from memd.sleep.distil.answers import (
     short_question,
 )
 from memd.sleep.distil.exchanges import (
-    AgentText,
     Exchange,
     NapCandidate,
     NapKind,
@@ -152,16 +151,12 @@ def _with_fresh(turns: Sequence[UserTurn]) -> Iterator[UserTurn]:
 def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
     """Return the candidates composed of the turns of a *session*, in their order."""
     candidates: list[NapCandidate] = []
-    texts: list[AgentText] = []
-    before: UserTurn | None = None
+    earlier: list[Exchange] = []
     for turn, after in zip_longest(session, session[1:]):
-        candidates += _memories(
-            turn, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
-        )
-        before = turn
+        candidates += _memories(turn, earlier, _conclusion_of(turn, after))
         candidates += rules(turn.words.command, turn.template, turn.exchange.place, turn.slot)
         candidates += plan_memory(turn.words.plan, turn.exchange.place, turn.slot)
-        texts += turn.exchange.texts
+        earlier.append(turn.exchange)
     return candidates
 
 
@@ -198,30 +193,24 @@ def _is_question(text: str) -> bool:
     return bool(text) and judge(text).act is Act.QUESTION
 
 
-def _interrupted_call(turn: UserTurn, before: UserTurn | None) -> AnsweredLines | None:
+def _interrupted_call(turn: UserTurn, earlier: Sequence[Exchange]) -> AnsweredLines | None:
     """Return the call that the user interrupted, None if there is none or it is unknown."""
-    if not turn.stopped or before is None or not before.exchange.runs:
+    if not turn.stopped or not earlier or not earlier[-1].runs:
         return None
-    run = before.exchange.runs[-1]
+    run = earlier[-1].runs[-1]
     called = command(run)
     text = shorten(called.line) if called else edited_path(run)
     return AnsweredLines(f"(stopped) {cut(text, _STOPPED_CHARS)}", run.place) if text else None
 
 
-def _memories(
-    turn: UserTurn, texts: Sequence[AgentText], ended: str, stopped_at: AnsweredLines | None
-) -> Iterator[NapCandidate]:
-    """Yield the memories of one turn.
-
-    *texts* are the agent's texts before it, *ended* is its conclusion or "", *stopped_at* the call
-    that it interrupts.
-    """
+def _memories(turn: UserTurn, earlier: Sequence[Exchange], ended: str) -> Iterator[NapCandidate]:
+    """Yield the memories of one turn after the *earlier* ones; *ended* is its conclusion or ""."""
     own = turn.fresh
     whole = "\n".join(turn.words.paragraphs)
-    if texts and (chosen := find_chosen(whole, turn.exchange, texts, turn.worths)):
+    if chosen := find_chosen(whole, earlier, turn.worths):
         yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], chosen, ended)
         return
-    asked = _find_answered(turn.words, own, texts) if whole else None
+    asked = _find_answered(turn.words, own, earlier) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = (own if asked else own.without_lead()).without_rules()
     has_outcome = bool(ended) and _stands_alone(ended)
@@ -251,8 +240,8 @@ def _memories(
     worth = _ANSWERED if is_requested else _ENDED
     if not kept and ended and (text := _outcome_text(turn.exchange, ended, mine, leave)):
         yield _outcome_memory(turn, text, worth)
-    context = _fitting_answer(kept[-1], asked, whole) or stopped_at if kept else None
-    yield from _passage_memories(turn, kept, context, ended)
+    context = _fitting_answer(kept[-1], asked, whole) if kept else None
+    yield from _passage_memories(turn, kept, context or _interrupted_call(turn, earlier), ended)
 
 
 def _passage_memories(
@@ -295,12 +284,13 @@ def _fitting_answer(
     return asked if is_led or speaks_of(part.text, asked.text) else None
 
 
-def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> AnsweredLines | None:
-    """Return what *whole* answers.
+def _find_answered(whole: Words, own: Words, earlier: Sequence[Exchange]) -> AnsweredLines | None:
+    """Return what *whole* answers of the agent's texts in *earlier* exchanges.
 
     If the message quotes the line with its number, that line is used: in a later list the number
     may be that of another line.
     """
+    texts = [text for exchange in earlier for text in exchange.texts]
     asked = find_answered("\n".join(whole.paragraphs), texts)
     if asked and asked.is_marked and (pick := quoted_lines(whole, own)):
         return asked if speaks_of(pick, asked.text) else asked._replace(text=pick)

@@ -15,14 +15,12 @@ from typing import NamedTuple
 from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.agent_questions import ASKS_WHICH, last_question
 from memd.sleep.distil.answers import AnsweredLines, cut, short_question, strip_markdown
-from memd.sleep.distil.exchanges import AgentText
-from memd.sleep.distil.language.current_moment import reports, spoken_form
+from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.language.option_references import STEPS, find_marks, find_ordinal
 from memd.sleep.distil.language.replies import asks_permission, chooses
 from memd.text.alternations import Phrases
 from memd.text.words import content_stems, sentences
 
-PICK_CHARS = 160  # a longer message says more than which option
 _OPTIONS_MIN, _OPTIONS_MAX = 2, 9
 _OPTION_CHARS = 240  # of all picked options together, in the memory
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
@@ -141,23 +139,24 @@ class _Option(NamedTuple):
     text: str
 
 
-def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> AnsweredLines | None:
-    r"""Return the options that *user* picks from the agent's *last* text, None without a pick.
+def find_pick(user: str, offer: Exchange) -> AnsweredLines | None:
+    r"""Return the options that *user* picks from the last text of *offer*, None without a pick.
 
-    *previous* is the place and the text of the user's message before. If it asks for options, the
-    result begins with that question: "a window nest-box" alone does not say that it is a present.
+    If the user asked for options, the result begins with that question: "a window nest-box" alone
+    does not say that it is a present.
 
+    >>> from memd.sleep.distil.exchanges import AgentText
     >>> last = AgentText(1, "- A window nest-box\n- Binoculars\n- A gin day in Sheffield")
-    >>> find_pick("ooh first one!", (0, "hi. any ideas for mum's 70th?"), last).text
+    >>> offer = Exchange(0, "hi. any ideas for mum's 70th?", texts=[last])
+    >>> find_pick("ooh first one!", offer).text
     "any ideas for mum's 70th? A window nest-box"
-    >>> find_pick("gin day it is", (0, "any ideas for mum's 70th?"), last).text
+    >>> find_pick("gin day it is", offer).text
     "any ideas for mum's 70th? A gin day in Sheffield"
     """
-    if len(user) > PICK_CHARS or "?" in user or _ORDERS.search(user) or _ASKS.match(user):
-        return None
-    question, is_asked = _options_question(previous[1]), _agent_asks(last.text)
+    last = offer.texts[-1]
+    question, is_asked = _options_question(offer.user), _agent_asks(last.text)
     is_offered = not (question or is_asked)
-    if (is_offered and not _OFFERS.search(last.text)) or reports(spoken_form(user)):
+    if _ORDERS.search(user) or _ASKS.match(user) or (is_offered and not _OFFERS.search(last.text)):
         return None
     options = _options(last.text)
     if not _OPTIONS_MIN <= len(options) <= _OPTIONS_MAX:
@@ -168,11 +167,10 @@ def find_pick(user: str, previous: tuple[int, str], last: AgentText) -> Answered
     is_step = is_offered and STEPS.search(text) is not None
     if is_step or len(picked) in {0, len(options)} or _are_no_options(picked, last.text):
         return None
-    question = question or (_problem(previous[1]) if is_offered else "")
-    if not question:
-        return AnsweredLines(text, last.place, is_marked=True)
-    lead = question if question.endswith("?") else f"{question.rstrip('.:; ')}:"
-    return AnsweredLines(f"{lead} {text}", last.place, is_marked=True, asked_at=previous[0])
+    lead = question or (_problem(offer.user) if is_offered else "")
+    if lead and not lead.endswith("?"):
+        lead = f"{lead.rstrip('.:; ')}:"
+    return AnsweredLines(text, last.place, is_marked=True).after(lead, offer.place)
 
 
 def _without_rejected(user: str, options: list[_Option]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memd.sleep.distil.agent_questions import CLAUSE_END
 from memd.sleep.distil.answers import AnsweredLines, cut, strip_markdown
-from memd.sleep.distil.exchanges import AgentText, Exchange
+from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.language.current_moment import reports, spoken_form
 from memd.sleep.distil.language.option_references import STEPS
 from memd.sleep.distil.language.replies import asks_permission
@@ -27,13 +27,14 @@ _PLAIN, _PLAIN_MIN, _WORTH_MIN = 0.0, -4.5, -3.0
 """A choice has log-odds of being a plain fact of at least _PLAIN, or of _PLAIN_MIN and of worth of
 _WORTH_MIN. Set on 45 made-up choices and 13 orders of the moment in such words: one of each is
 wrong (decision 0381)."""
-_USER_CHARS = 160
+_USER_CHARS = 160  # a longer message says more than what it chooses
 _CLAUSE_WORDS = 8
 _NAMES_MAX = 4
 _SHARE = 0.6  # of the words of a name must be in the proposal
 _ENDING_CHARS = 1_200  # the end of the agent's text, which is read
 _PROPOSAL_CHARS = 300
 _SETTLED_TEXTS = 4  # the latest texts of the agent, in which a name is sought
+_OFFERS_BACK = 8  # the latest exchanges that may have such a text
 _LINE_CHARS = 240
 
 # A sentence that offers things: "I'd take the queue", "cents or decimal would do", "Options: ...".
@@ -52,7 +53,7 @@ _PROPOSES = Phrases(
 _MOMENT = Phrases(
     r"\b(?:first|(?<!for )now|again|next|see (?:if|what|how)|tell me|show me|try|let me"
     r"|this one|quick(?:ly)?|back in|asap|zuerst|erst(?:mal)?|jetzt|nochmal|noch mal|zeig|schau"
-    r"|versuch\w*|warte\w*|heute|today|tonight|later|später)\b"
+    r"|versuch\w*|warte\w*|heute|today|tonight|tomorrow|morgen|later|später)\b"
 )
 # "Rayon it is", "1.75 then", "dann halt Hetzner", "go with the table": takes a name.
 _SETTLES = Phrases(
@@ -70,8 +71,8 @@ _WEIGHS = Phrases(
     r"|oder|stattdessen)\b"
 )
 _WORK = Phrases(
-    r"\b(?:tests?|lint\w*|deploy\w*|docs?|readme|pr|branch|main|refactor\w*|fix\w*|run|write|tomorrow"
-    r"|morgen|doku)\b"
+    r"\b(?:tests?|lint\w*|deploy\w*|docs?|readme|pr|branch|main|refactor\w*|fix\w*|run|write"
+    r"|doku)\b"
 )
 _NAME = re.compile(r"[\w.+#/-]*[\w+#]")
 # Words around the name of what is chosen: "let's take the ... please".
@@ -89,50 +90,41 @@ _FRAME = frozenset(
 
 
 def find_chosen(
-    user: str, exchange: Exchange, texts: Sequence[AgentText], worths: Mapping[str, SentenceWorth]
+    user: str, earlier: Sequence[Exchange], worths: Mapping[str, SentenceWorth]
 ) -> AnsweredLines | None:
-    """Return what *user* chooses from the agent's last text, in a list or in prose.
+    """Return what *user* chooses of what the agent wrote in *earlier* exchanges, None if nothing.
 
-    *user* are their words in *exchange*, *texts* those of the agent before, *worths* a model's
-    results for the sentences. What *user* says to take may be in one of the last few texts. Without
-    that, a message chooses nothing in prose if it is longer than a bare answer and certainly kept
-    by its own words, or if the model finds that it states nothing: "skip it".
+    That is an option of a list, what they say to take, or what they name of a proposal. *worths*
+    are a model's results for the sentences of *user*. A mere name chooses nothing if the message
+    is longer than a bare answer and certainly kept by its own words, or if the model finds that it
+    states nothing: "skip it".
     """
-    last = texts[-1]
-    picked = find_pick(user, exchange.previous, last)
-    if picked := picked or find_settled(user, exchange.previous, texts):
+    offers = [exchange for exchange in earlier[-_OFFERS_BACK:] if exchange.texts]
+    if not offers or len(user) > _USER_CHARS or "?" in user or reports(spoken_form(user)):
+        return None
+    picked = find_pick(user, offers[-1])
+    if picked or "\n" in user or _MOMENT.search(user):
         return picked
     parts = sentences(user)
     scores = (weigh(part, judge_sentence(part), worths).score for part in parts)
     stands_alone = len(user) > BARE_CHARS and any(score >= STANDING for score in scores)
     known = [worths[part] for part in parts if part in worths]
     is_open = not stands_alone and (not known or any(map(_may_choose, known)))
-    return find_choice(user, exchange.previous, last) if is_open else None
+    return _find_settled(user, offers) or (_find_named(user, offers[-1]) if is_open else None)
 
 
-def find_settled(
-    user: str, previous: tuple[int, str], texts: Sequence[AgentText]
-) -> AnsweredLines | None:
-    """Return the latest sentence of *texts* that weighs what *user* says to take, None if none.
-
-    It begins with the question of the user's message before, if the last text answers one.
-
-    >>> texts = [AgentText(1, "1.75 would be a reasonable floor."), AgentText(3, "It failed.")]
-    >>> find_settled("hm no. 1.75 then. put it in ci", (2, "try it"), texts).text
-    '1.75 would be a reasonable floor.'
-    """
-    if len(user) > _USER_CHARS or re.search(r"[?\n]", user) or _MOMENT.search(user):
-        return None
-    names = [] if reports(spoken_form(user)) else list(_taken_names(user))
-    for text in texts[: -1 - _SETTLED_TEXTS : -1] if names else ():
+def _find_settled(user: str, offers: Sequence[Exchange]) -> AnsweredLines | None:
+    """Return the latest sentence of *offers* that weighs what *user* says to take, None if none."""
+    names = list(_taken_names(user))
+    texts = [(text, offer) for offer in offers for text in offer.texts]
+    for text, offer in reversed(texts[-_SETTLED_TEXTS:]) if names else ():
         parts = (part for part in _ending(text.text) if len(part) <= _PROPOSAL_CHARS)
-        offer = next((part for part in parts if _weighs_any(part, names)), "")
-        question = [part for part in sentences(previous[1]) if part.endswith("?")][-1:]
-        if offer and question and text is texts[-1] and len(question[0]) <= _LINE_CHARS:
-            whole = f"{question[0]} {offer}"
-            return AnsweredLines(whole, text.place, is_asked=True, asked_at=previous[0])
-        if offer:
-            return AnsweredLines(offer, text.place, is_asked=True)
+        weighed = next((part for part in parts if _weighs_any(part, names)), "")
+        asked = [part for part in sentences(offer.user) if part.endswith("?")][-1:]
+        if weighed:
+            question = asked[0] if asked and len(asked[0]) <= _LINE_CHARS else ""
+            lines = AnsweredLines(weighed, text.place, is_asked=True)
+            return lines.after(question, offer.place)
     return None
 
 
@@ -161,31 +153,22 @@ def _may_choose(worth: SentenceWorth) -> bool:
     return worth.plain >= _PLAIN or (worth.plain >= _PLAIN_MIN and worth.worth >= _WORTH_MIN)
 
 
-def find_choice(user: str, previous: tuple[int, str], last: AgentText) -> AnsweredLines | None:
-    """Return the sentences of the agent's *last* text that *user* chooses from, None if none.
+def _find_named(user: str, offer: Exchange) -> AnsweredLines | None:
+    """Return the sentences of the last text of *offer* that *user* chooses from, None if none.
 
-    *previous* is the place and the text of the user's message before. If it is a question, its
-    words may be those of the choice, and the result begins with it: "what about analytics?"
-
-    >>> last = AgentText(0, "I would store prices as cents, or use decimal.")
-    >>> find_choice("cents please, as bigint", (0, ""), last).text
-    'I would store prices as cents, or use decimal.'
-    >>> find_choice("commit the cents first", (0, ""), last) is None
-    True
+    If the user asked a question, its words may be those of the choice, and the result begins with
+    it: "what about analytics?"
     """
-    if len(user) > _USER_CHARS or re.search(r"[?\n]", user) or _MOMENT.search(user):
-        return None
-    if judge(user).act in {Act.QUESTION, Act.PREFERENCE} or reports(spoken_form(user)):
-        return None
+    last = offer.texts[-1]
     proposal = _find_proposal(last.text)
-    if not proposal:
+    if not proposal or judge(user).act in {Act.QUESTION, Act.PREFERENCE}:
         return None
+    lines = AnsweredLines(cut(proposal, _PROPOSAL_CHARS), last.place, is_asked=True)
     if _names_part(user, proposal):
-        return AnsweredLines(cut(proposal, _PROPOSAL_CHARS), last.place, is_asked=True)
-    question = previous[1] if previous[1].endswith("?") else ""
-    if question and len(question) <= _LINE_CHARS and _names_part(user, f"{question} {proposal}"):
-        text = f"{question} {cut(proposal, _PROPOSAL_CHARS)}"
-        return AnsweredLines(text, last.place, is_asked=True, asked_at=previous[0])
+        return lines
+    is_question = offer.user.endswith("?") and len(offer.user) <= _LINE_CHARS
+    if is_question and _names_part(user, f"{offer.user} {proposal}"):
+        return lines.after(offer.user, offer.place)
     return None
 
 

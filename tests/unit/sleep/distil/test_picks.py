@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.sentence_judge import distilled
 
-from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.exchanges import AgentText, Exchange
 from memd.sleep.distil.language.option_references import find_marks
 from memd.sleep.distil.language.scoped_wishes import states_decision
 from memd.sleep.distil.picks import find_pick
@@ -21,7 +21,7 @@ HEADINGS = (
 
 
 def picked(user: str, listed: str = BULLETS, asked: str = QUESTION) -> str | None:
-    pick = find_pick(user, (0, asked), AgentText(1, listed))
+    pick = find_pick(user, Exchange(0, asked, texts=[AgentText(1, listed)]))
     return pick and pick.text
 
 
