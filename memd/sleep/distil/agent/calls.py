@@ -75,13 +75,13 @@ def command(run: ToolRun) -> Command | None:
 def about(line: str) -> str:
     """Return the program and subcommand of a command line, "" if it only sets up the shell.
 
-    Folder changes, assignments and wrappers such as ``sudo`` are skipped.
+    Folder changes, assignments and wrappers such as ``sudo`` are skipped. Quotes are kept whole.
 
     >>> about("cd /srv/app && PORT=80 docker compose -f a.yml up")
     'docker compose'
     """
-    for part in re.split(r"\s*(?:&&|;|\n)\s*", line[:1_000]):
-        words = part.split()
+    for part in _COMMANDS.findall(line[:1_000]):
+        words = _SHELL_WORDS.findall(part)
         while words and (words[0] in _WRAPPERS or _ASSIGNMENT.match(words[0])):
             words = words[1:]
         if words and words[0].rpartition("/")[2] not in _SETTING_UP:
@@ -102,6 +102,8 @@ def parts_of(line: str) -> list[Command]:
     return [Command(part, about(part)) for part in _AND.split(line)]
 
 
+_COMMANDS = re.compile(r"""(?:'[^']*'|"[^"]*"|(?<!&)&(?!&)|[^&;\n])+""")
+_SHELL_WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
 _WRAPPERS = frozenset(("sudo", "time", "env", "command", "exec", "nohup", "then", "do", "("))
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SETTING_UP = frozenset(("cd", "export", "source", ".", "set", "pushd", "echo", "sleep", "mkdir"))
