@@ -36,6 +36,7 @@ from memd.sleep.distil.exchanges import (
 )
 from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
 from memd.sleep.distil.language.option_references import is_selection
+from memd.sleep.distil.language.phrases import ROOT_CAUSE
 from memd.sleep.distil.language.replies import (
     asks_permission,
     chooses,
@@ -343,7 +344,8 @@ def _outcome_text(exchange: Exchange, ended: str, mine: str, leave: str | None) 
 
 def _stands_alone(ended: str) -> bool:
     """Return whether a conclusion is long enough and can be understood by itself."""
-    return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
+    leans = _LEANS.match(ended) and not ROOT_CAUSE.search(ended)
+    return len(ended) >= _ENDED_CHARS_MIN and not leans
 
 
 def _outcome_memory(turn: UserTurn, ended: str, score: float) -> NapCandidate:

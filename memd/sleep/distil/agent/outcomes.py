@@ -310,13 +310,13 @@ def _drop_joiner(text: str) -> str:
 
 
 def _is_tellable(line: Sentence) -> bool:
-    """Return whether a sentence may be quoted: a whole statement, no narration or short status."""
+    """Return whether a sentence may be quoted: a whole statement, no mere narration or status."""
     text = line.text
     return (
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
         and not (text.isupper() or _ends_within_quotation(text))
-        and not phrases.NARRATION.match(text)
+        and (phrases.ROOT_CAUSE.search(text) or not phrases.NARRATION.match(text))
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
 

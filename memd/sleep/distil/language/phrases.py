@@ -155,7 +155,7 @@ ROOT_CAUSE = Phrases(
     r"\b(?:root|actual|real|true|underlying) cause(?: (?:of|for|behind) [^.:]{3,60}?)?"
     r"(?: ?:| (?:is|was)\b(?! (?:still|un\w+|to|whether|in )))"
     r"|\b(?:is|was|are|were) (?:the |its )?(?:root|actual|real|true|underlying) cause\b"
-    r"|\A\W*found (?:it|the (?:bug|problem|cause|culprit|issue)): "
+    r"|\A(?:[^.:]{0,20}\W)?(?:found|see) (?:it|the (?:bug|problem|cause|culprit|issue)): "
     r"|\b(?:eigentliche |wahre |wirkliche )?ursache(?: (?:da)?für [^.:]{3,60}?)?"
     r"(?: ?:| (?:ist|war)\b(?! (?:noch|un\w+)))"
 )

@@ -295,6 +295,8 @@ def test_a_stated_cause_of_trouble_is_kept() -> None:
     assert [each.text for each in kept(turns, NEVER)] == [FOUND_CAUSE]
     later = [turns[0], agent("It is not the disk."), user("so what is it then"), *turns[1:]]
     assert FOUND_CAUSE in [each.text for each in kept(later, NEVER)]
+    narrated = "I found the root cause: the two jobs share the lock in the folder run/a."
+    assert [each.text for each in kept([turns[0], agent(narrated), turns[2]], NEVER)] == [narrated]
     denied = kept([*turns[:2], user("no, that is wrong")], NEVER)
     assert NapKind.OUTCOME not in [each.kind for each in denied]
     assert kept([user("tell me about the nightly job"), agent(FOUND_CAUSE)], NEVER) == []
@@ -309,6 +311,9 @@ def test_a_stated_cause_of_trouble_is_kept() -> None:
         ("Found the bug: the loop starts at 1 and skips the header row.", True),
         ("Die Ursache war ein veralteter Schlüssel in der Konfiguration des Servers.", True),
         ("Ursache: der Cronjob läuft zweimal, weil beide Server ihn starten.", True),
+        ("I've found the cause: two workers share one file in the folder tmp.", True),
+        ("Perfect, I see the problem: the loop starts at 1 and skips the header.", True),
+        ("I found the file with the settings: it has all of the four hosts.", False),
         ("That was the root cause.", False),
         ("I need to find the root cause: let me read the log of the worker.", False),
         ("CRLF is not the root cause: serde accepts it at the end of a line.", False),
