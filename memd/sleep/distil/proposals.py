@@ -34,6 +34,7 @@ _SHARE = 0.6  # of the words of a name must be in the proposal
 _ENDING_CHARS = 1_200  # the end of the agent's text, which is read
 _PROPOSAL_CHARS = 300
 _SETTLED_TEXTS = 4  # the latest texts of the agent, in which a name is sought
+_OPEN_OFFERS = 3  # the latest exchanges with an option that may be picked
 _OFFERS_BACK = 8  # the latest exchanges that may have such a text
 _LINE_CHARS = 240
 
@@ -102,7 +103,7 @@ def find_chosen(
     offers = [exchange for exchange in earlier[-_OFFERS_BACK:] if exchange.texts]
     if not offers or len(user) > _USER_CHARS or "?" in user or reports(spoken_form(user)):
         return None
-    picked = find_pick(user, offers[-1])
+    picked = next(filter(None, (find_pick(user, offer) for offer in _open_offers(offers))), None)
     if picked or "\n" in user or _MOMENT.search(user):
         return picked
     parts = sentences(user)
@@ -111,6 +112,14 @@ def find_chosen(
     known = [worths[part] for part in parts if part in worths]
     is_open = not stands_alone and (not known or any(map(_may_choose, known)))
     return _find_settled(user, offers) or (_find_named(user, offers[-1]) if is_open else None)
+
+
+def _open_offers(offers: Sequence[Exchange]) -> Iterator[Exchange]:
+    """Yield the latest of *offers*, and the one before each that only answers a question."""
+    for offer in reversed(offers[-_OPEN_OFFERS:]):
+        yield offer
+        if judge(offer.user).act is not Act.QUESTION:
+            return
 
 
 def _find_settled(user: str, offers: Sequence[Exchange]) -> AnsweredLines | None:

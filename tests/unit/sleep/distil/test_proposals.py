@@ -206,3 +206,16 @@ def test_what_harms_somebody_stays_if_their_name_is_refused() -> None:
         ("hello", "An octopus cake?"), (answer, "OK."), ("rather not Ingrid, she is ill", "OK.")
     )
     assert any(answer in text for _, text in made)
+
+
+NIGHTLY = "we send the reports each night, how should we do it?"
+WAYS = "Three ways:\n\na) a cron job\nb) a Celery queue\nc) a systemd timer\n\nWhich one?"
+
+
+@pytest.mark.parametrize("user", ["a then", "ok a", "then let's go with the cron job"])
+def test_a_question_about_an_option_leaves_the_choice_open(user: str) -> None:
+    asked = ("how much work is b?", "About two days: a broker and its monitoring.")
+    made = _talk((NIGHTLY, WAYS), asked, (user, "Done."))
+    assert made == [(NapKind.DECISION, f"User: {user}\nIn answer to: {NIGHTLY} a cron job")]
+    worked = ("add the retries first", "I added three retries.")
+    assert NIGHTLY not in str(_talk((NIGHTLY, WAYS), worked, (user, "Done.")))
