@@ -133,7 +133,7 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
     for text in _newest_first(texts) if marks else ():
         lines = [line for mark in marks for line in _find_marked(mark, text.text, is_last=is_last)]
         if lines:
-            return AnsweredLines(_join_lines(lines, len(marks)), text.place, is_marked=True)
+            return AnsweredLines(join_lines(lines, len(marks)), text.place, is_marked=True)
     recent = texts[-BEFORE_TEXTS:]
     return (
         _find_asked(user, recent[-1])
@@ -339,7 +339,7 @@ def short_question(text: str) -> str:
     return "" if names_nothing or len(asked.split()) < _QUESTION_WORDS_MIN else short
 
 
-def _join_lines(lines: Sequence[str], count: int) -> str:
+def join_lines(lines: Sequence[str], count: int) -> str:
     """Return the distinct *lines* that *count* marks led to, with the same room for each mark."""
     room = max(CHARS_MAX // max(count, 1), _MARK_CHARS)
     distinct = dict.fromkeys(cut(line, room) for line in lines)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.agent_questions import ASKS_WHICH, last_question
-from memd.sleep.distil.answers import AnsweredLines, cut, short_question, strip_markdown
+from memd.sleep.distil.answers import AnsweredLines, cut, join_lines, short_question, strip_markdown
 from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.language.option_references import STEPS, find_marks, find_ordinal
 from memd.sleep.distil.language.replies import asks_permission, chooses
@@ -26,6 +26,7 @@ _OPTION_CHARS = 240  # of all picked options together, in the memory
 _QUESTION_CHARS, _QUESTION_WORDS_MIN = 160, 3
 _NAME_SHARE = 0.6  # share of a name's words that its option must contain
 _NAME_WORDS_MAX = 6
+_ANSWERS_MIN, _ANSWER_WORDS = 3, 4  # without numbers: the least answers, the most words of each
 _TITLE_END = re.compile(r":|\s[-\u2013\u2014(]")
 
 # "2. Merge", "**B) Rebase**", "### Option A: merge".
@@ -89,6 +90,8 @@ _REFUSED = re.compile(
     r" (?:(?:option|variante?|number|nr\.?|the|die|das) )*#?(?:\d{1,2}|[a-f])\b\)?",
     re.IGNORECASE,
 )
+_ANSWER_LABEL = re.compile(r"(?:^|[\s,;(])(\d{1,2}|[a-f])[.):]\s*(?=\w)", re.IGNORECASE)
+_ANSWER_ENDS = re.compile(r"\s*[,;\n]\s*")
 _CLAUSE_ENDS = re.compile(r"[,;:!]\s+|\.\s+|\n|\s[-\u2013\u2014]\s|,?\s+(?=(?:but|aber)\s)")
 # Speaks against an option: "too slow", "we did that and it was bad", "not the first one", "anything
 # but 2"; but "it's not too slow" and "it doesn't need a server" speak for it.
@@ -171,6 +174,30 @@ def find_pick(user: str, offer: Exchange) -> AnsweredLines | None:
     if lead and not lead.endswith("?"):
         lead = f"{lead.rstrip('.:; ')}:"
     return AnsweredLines(text, last.place, is_marked=True).after(lead, offer.place)
+
+
+def find_list_answers(user: str, offer: Exchange) -> AnsweredLines | None:
+    r"""Return the questions listed in the last text of *offer* that *user* answers, else None.
+
+    The answers have the numbers of the questions, or are as many short parts.
+
+    >>> from memd.sleep.distil.exchanges import AgentText
+    >>> offer = Exchange(0, "", texts=[AgentText(1, "1. Which database?\n2. In which region?")])
+    >>> find_list_answers("1. Postgres 2. eu-west", offer).text
+    '1. Which database?\n2. In which region?'
+    """
+    last = offer.texts[-1]
+    listed = {each.label: each.text for each in _options(last.text) if "?" in each.text}
+    parts = _ANSWER_ENDS.split(user)
+    labels = list(map(str.casefold, _ANSWER_LABEL.findall(user)))
+    if not labels and len(parts) == len(listed) >= _ANSWERS_MIN:
+        is_short = all(len(part.split()) <= _ANSWER_WORDS for part in parts)
+        labels = list(listed) if is_short else []
+    if len(labels) < _OPTIONS_MIN or not set(labels) <= set(listed):
+        return None
+    lines = [f"{label}. {listed[label]}" for label in labels if not asks_permission(listed[label])]
+    text = join_lines(lines, len(lines))
+    return AnsweredLines(text, last.place, is_marked=True) if lines else None
 
 
 def _without_rejected(user: str, options: list[_Option]) -> str:

@@ -17,7 +17,7 @@ from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.language.current_moment import reports, spoken_form
 from memd.sleep.distil.language.option_references import STEPS
 from memd.sleep.distil.language.replies import asks_permission
-from memd.sleep.distil.picks import find_pick
+from memd.sleep.distil.picks import find_list_answers, find_pick
 from memd.sleep.distil.sentence_worth import SentenceWorth, weigh
 from memd.sleep.distil.user.speech_acts import BARE_CHARS, STANDING, Act, judge, judge_sentence
 from memd.text.alternations import Phrases
@@ -103,7 +103,8 @@ def find_chosen(
     offers = [exchange for exchange in earlier[-_OFFERS_BACK:] if exchange.texts]
     if not offers or len(user) > _USER_CHARS or "?" in user or reports(spoken_form(user)):
         return None
-    picked = next(filter(None, (find_pick(user, offer) for offer in _open_offers(offers))), None)
+    picks = (find_pick(user, offer) for offer in _open_offers(offers))
+    picked = find_list_answers(user, offers[-1]) or next(filter(None, picks), None)
     if picked or "\n" in user or _MOMENT.search(user):
         return picked
     parts = sentences(user)

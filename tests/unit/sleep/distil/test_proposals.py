@@ -219,3 +219,33 @@ def test_a_question_about_an_option_leaves_the_choice_open(user: str) -> None:
     assert made == [(NapKind.DECISION, f"User: {user}\nIn answer to: {NIGHTLY} a cron job")]
     worked = ("add the retries first", "I added three retries.")
     assert NIGHTLY not in str(_talk((NIGHTLY, WAYS), worked, (user, "Done.")))
+
+
+STAGING = "set up the staging environment please"
+LIST = ["Which database should I use?", "Which region is it in?", "Should backups be encrypted?"]
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "1. Postgres 2. eu-west 3. yes",
+        "1. Postgres\n2. eu-west\n3. yes",
+        "1) postgres, 2) eu-west-1 and 3) yes please",
+        "Postgres, eu-west, yes",
+    ],
+)
+def test_answers_to_a_list_of_questions_are_kept_with_each_question(user: str) -> None:
+    listed = "\n".join(f"{at}. {question}" for at, question in enumerate(LIST, 1))
+    [(kind, text)] = _talk((STAGING, f"I need to know:\n\n{listed}"), (user, "Done."))
+    assert kind is NapKind.DECISION
+    assert text == f"User: {user}\nIn answer to: {listed}"
+
+
+def test_only_the_questions_that_are_answered_are_told() -> None:
+    listed = "\n".join(f"{at}. {question}" for at, question in enumerate(LIST, 1))
+    chosen = _chosen("1: postgres, 3: yes", listed)
+    assert chosen is not None
+    assert chosen.text == f"1. {LIST[0]}\n3. {LIST[2]}"
+    assert _chosen("postgres, or whatever you think is best, sorry", listed) is None
+    steps = "1. Shall I run the tests?\n2. Shall I commit it?"
+    assert _chosen("1. yes 2. no", steps) is None
