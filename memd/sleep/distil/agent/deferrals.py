@@ -22,6 +22,7 @@ from memd.sleep.distil.language.open_work import (
     USER_LABEL,
     defers,
     describes_no_task,
+    drop_farewells,
     find_deferred_heading,
     is_missing,
     is_remaining_work,
@@ -52,7 +53,7 @@ _WHEN = Phrases(
 # Subjects and verbs that do not say what is postponed: "we look", "I'll do".
 _ANYTHING = Phrases(
     r"\b(?:(?:i|we|you)(?:'ll)?|let's|will|ok(?:ay)?|maybe|ich|wir|on|je|ik|look|see"
-    r"|talk|think|decide|discuss|continue|schauen|sehen|verra|vemos"
+    r"|talk|think|decide|discuss|continue|rest|more|d(?:er|en|ie)|dann|machen|schauen|sehen|verra|vemos"
     r"|veremos|vediamo|zien)\b"
 )
 _SUGGESTS = Phrases(
@@ -278,7 +279,7 @@ def _is_taken_up(text: str, later: Sequence[Exchange]) -> bool:
 def _names_nothing(text: str) -> bool:
     """Return whether *text* does not say what it postpones: "we look later", "I'll do it later"."""
     words_min = _OWN_WORDS_MIN if POINTS.search(text) else 1
-    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", text)))) < words_min
+    return len(content_stems(_ANYTHING.sub(" ", _WHEN.sub(" ", drop_farewells(text))))) < words_min
 
 
 def _split_list(text: str) -> tuple[list[str], str]:

@@ -151,7 +151,7 @@ _ANOTHER_TIME = (
 )
 _FOR_NOW = r"for (?:now|the (?:moment|time being)|today)"
 # "maybe", "please" at the end of a deferral.
-_SOFTLY = r"(?:\W+(?:maybe|perhaps|probably|then|please|pls|though))*\W*$"
+_SOFTLY = r"(?:\W+(?:maybe|perhaps|probably|then|dann|please|pls|though))*\W*$"
 # A step for another time ("add it later"), and a step set aside ("skip the map for now").
 _DEFERS = re.compile(
     rf"{_LEAD}(?:maybe |perhaps |probably )?(?P<what>[^,;:.?!]{{0,80}}?)"
@@ -203,6 +203,8 @@ _FAREWELL = Phrases(
     r"|have a (?:good|nice|great) (?:evening|night|day|weekend|one)"
     r"|(?:that(?:'?s| is) (?:it|all)|done|enough)? ?for (?:today|now|tonight)"
     r"|that(?:'?s| is) (?:it|all)|call it a day"
+    r"|(?:i )?(?:got(?:ta| to)|have to|need to|must) (?:go|run|leave)(?: now)?(?=\W*$|[,.;!])"
+    r"|(?:ich )?m(?:u(?:ss|ß)|(?:ü|ue)ssen) (?:jetzt )?(?:los|weg)"
     r"|tsch(?:ü|ue)(?:ss|ß|s)|tschau|servus|gute nacht|mach'?s gut|vielen dank"
     r"|bis (?:morgen|bald|dann|sp(?:ä|ae)ter|(?:zum )?n(?:ä|ae)chste[ns]? (?:mal|woche)|montag)"
     r"|(?:einen )?sch(?:ö|oe)ne[ns] (?:feierabend|abend|tag|wochenende)|feierabend"

@@ -508,3 +508,22 @@ def test_code_is_no_title() -> None:
 )
 def test_what_an_agent_is_at_is_not_open(line: str) -> None:
     assert open_texts([_exchange("go on", line)]) == []
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "ich muss los, morgen dann",
+        "gotta run, rest tomorrow",
+        "muss weg, den Rest machen wir morgen",
+        "Feierabend, der Rest morgen",
+    ],
+)
+def test_who_leaves_puts_off_what_the_agent_told_last(user: str) -> None:
+    left = "The logout still has the same bug."
+    parting = Exchange(2, user, (AgentText(1, f"I fixed the login. {left}"),))
+    assert open_texts([_exchange("fix the login", left), parting]) == [f"I fixed the login. {left}"]
+
+
+def test_what_somebody_runs_tomorrow_is_open() -> None:
+    assert open_texts([_exchange("we have to run the load test tomorrow")])
