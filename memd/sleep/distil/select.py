@@ -14,13 +14,21 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import ANSWER_PART, user_part, without_outcome
+from memd.domain.sleep.consolidation import (
+    ANSWER_PART,
+    OUTCOME_PART,
+    USER_PREFIX,
+    is_answer,
+    user_part,
+    without_outcome,
+)
 from memd.recall.ranking.change_phrases import CHOICE_CHARS
 from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.environment.replacements import Withdrawal
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.language.phrases import BECAUSE
 from memd.sleep.distil.language.replies import RETRACTS
 from memd.sleep.distil.language.words import content_words
 from memd.sleep.distil.user.ended_wishes import WishEnd
@@ -187,12 +195,26 @@ def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
             memory, earlier = candidate.memory, settled[replaced[0]].memory
             if tie is _is_alike and not _outranks(memory, earlier):
                 continue
-            kind = NapKind.DECISION if tie is _gives_up else memory.kind
-            memory = memory._replace(slot=earlier.slot, kind=kind)
+            if tie is _gives_up:
+                memory = _with_reason(memory, earlier)._replace(kind=NapKind.DECISION)
+            memory = memory._replace(slot=earlier.slot)
             entry = entry._replace(candidate=candidate._replace(memory=memory))
         settled = [each for at, each in enumerate(settled) if at not in replaced]
         settled.append(entry)
     return [entry.candidate for entry in settled]
+
+
+def _with_reason(memory: NapMemory, earlier: NapMemory) -> NapMemory:
+    """Return *memory* as the answer to *earlier*, an outcome that gives the reason for it."""
+    if earlier.kind is not NapKind.OUTCOME or is_answer(memory.text):
+        return memory
+    own, *ended = memory.text.partition(OUTCOME_PART)
+    reason = earlier.text.rpartition(OUTCOME_PART)[2]
+    if not BECAUSE.search(reason):
+        return memory
+    text = "".join((USER_PREFIX, own, ANSWER_PART, reason, *ended))
+    places = tuple(dict.fromkeys((*memory.places, *earlier.places)))
+    return memory._replace(text=text, places=places, origin=Origin.ASSISTANT)
 
 
 def _outranks(later: NapMemory, earlier: NapMemory) -> bool:

@@ -249,3 +249,13 @@ def test_only_the_questions_that_are_answered_are_told() -> None:
     assert _chosen("postgres, or whatever you think is best, sorry", listed) is None
     steps = "1. Shall I run the tests?\n2. Shall I commit it?"
     assert _chosen("1. yes 2. no", steps) is None
+
+
+def test_the_reason_for_what_is_given_up_is_kept() -> None:
+    cause = "Redis loses jobs on restart, because `appendonly` is off and there is no volume."
+    given_up = "scrap redis again, we go with the postgres table"
+    made = _talk(("why do we lose jobs?", cause), (given_up, "OK."))
+    reason = cause.replace("`", "")
+    assert made == [(NapKind.DECISION, f"User: {given_up}\nIn answer to: {reason}")]
+    added = "Redis caches the exports now; the settings for Redis are in `cache.py`."
+    assert _talk(("make it faster", added), (given_up, "OK.")) == [(NapKind.DECISION, given_up)]
