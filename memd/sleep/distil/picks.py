@@ -177,14 +177,10 @@ def find_pick(user: str, offer: Exchange) -> AnsweredLines | None:
 
 
 def find_list_answers(user: str, offer: Exchange) -> AnsweredLines | None:
-    r"""Return the questions listed in the last text of *offer* that *user* answers, else None.
+    """Return the questions listed in the last text of *offer* that *user* answers, else None.
 
-    The answers have the numbers of the questions, or are as many short parts.
-
-    >>> from memd.sleep.distil.exchanges import AgentText
-    >>> offer = Exchange(0, "", texts=[AgentText(1, "1. Which database?\n2. In which region?")])
-    >>> find_list_answers("1. Postgres 2. eu-west", offer).text
-    '1. Which database?\n2. In which region?'
+    The answers have the numbers of the questions ("1. Postgres 2. eu-west 3. yes"), or are as many
+    short parts.
     """
     last = offer.texts[-1]
     listed = {each.label: each.text for each in _options(last.text) if "?" in each.text}
