@@ -56,6 +56,7 @@ DROP INDEX memory_by_event;
 DROP TABLE passing;
 CREATE VIEW cache_part (memory_key, part) AS SELECT memory_key, 'a' FROM memory;
 DROP TABLE fts_session;
+DROP TABLE forgotten_text;
 DROP TABLE injection;
 DROP TABLE session_window;
 DROP VIEW session_words;
@@ -179,6 +180,7 @@ def to_version_5(conn: Writing) -> None:
             UPDATE run_change
                SET before = replace(before, '"manual"', '"consolidated"'),
                    after = replace(after, '"manual"', '"consolidated"');
+            DROP TABLE forgotten_text;
             PRAGMA user_version = 5
             """
         )

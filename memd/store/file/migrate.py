@@ -216,6 +216,19 @@ def _from_6(conn: Writing) -> None:
     """Change no table: only the views of the full-text indexes changed, they split signs (0380)."""
 
 
+def _from_7(conn: Writing) -> None:
+    """Add the table of forgotten texts; those that were erased before are not known (0386)."""
+    conn.execute(
+        """
+        CREATE TABLE forgotten_text (
+            agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+            mark BLOB NOT NULL,
+            PRIMARY KEY (agent_key, mark)
+        ) STRICT, WITHOUT ROWID
+        """
+    )
+
+
 STEPS: Mapping[int, Step] = {
     1: _from_1,
     2: _from_2,
@@ -223,6 +236,7 @@ STEPS: Mapping[int, Step] = {
     4: _from_4,
     5: _from_5,
     6: _from_6,
+    7: _from_7,
 }
 """The step from each version to the next. Version 1 is the first."""
 _SPLITS_SIGNS = 7

@@ -345,6 +345,14 @@ CREATE TABLE forgotten (
     forgotten_at_us INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Texts of sources that were erased, as HMACs of their hashes, from which no text can be guessed
+-- without the file. Read by imports, so that an export made before cannot bring them back.
+CREATE TABLE forgotten_text (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    mark BLOB NOT NULL,
+    PRIMARY KEY (agent_key, mark)
+) STRICT, WITHOUT ROWID;
+
 -- Embedding models by fingerprint; vectors of different models are never compared.
 CREATE TABLE embedding_model (
     model_key INTEGER PRIMARY KEY,

@@ -1,16 +1,20 @@
 """Store source texts, compressed, as they were before cleaning and chunking changed them.
 
-Also lists the memories imported in bulk from one source, for a later import to compare with.
+A text that is erased leaves a mark, by which imports recognise it, until it is stored anew. Also
+lists the memories imported in bulk from one source, for a later import to compare with.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.session import message_index
+
+_META_KEY = "forgotten_secret"
 
 
 def find(conn: Reading, agent_key: int | None, sha256: bytes) -> int | None:
@@ -24,10 +28,17 @@ def find(conn: Reading, agent_key: int | None, sha256: bytes) -> int | None:
 def put(
     conn: Writing, agent_key: int, session_key: int | None, sha256: bytes, zlib: bytes, now_us: int
 ) -> int:
-    """Store a text and return its key; the same text of the same agent is stored once."""
+    """Store a text and return its key; the same text of the same agent is stored once.
+
+    A text that was forgotten is no longer forgotten then.
+    """
     source_key = find(conn, agent_key, sha256)
     if source_key is not None:
         return source_key
+    conn.execute(
+        "DELETE FROM forgotten_text WHERE agent_key = :agent_key AND mark = :mark",
+        {"agent_key": agent_key, "mark": _mark(conn, sha256)},
+    )
     conn.insert(
         "source",
         {
@@ -55,14 +66,38 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def erase(conn: Writing, keys: Sequence[int]) -> None:
-    """Delete texts, even if memories refer to them, and the session messages that have them."""
+    """Delete texts, even if memories refer to them, and the session messages that have them.
+
+    What is left of a text is its mark (:func:`is_forgotten`).
+    """
     if not keys:
         return
     message_index.unindex(conn, keys)
-    conn.execute(
-        "DELETE FROM source WHERE source_key IN (SELECT value FROM carray(:keys))",
+    rows = conn.execute(
+        """
+        DELETE FROM source
+         WHERE source_key IN (SELECT value FROM carray(:keys))
+        RETURNING agent_key, sha256
+        """,
         {"keys": keys_array(keys)},
     )
+    erased: list[tuple[int, bytes]] = list(rows)
+    conn.executemany(
+        "INSERT OR IGNORE INTO forgotten_text (agent_key, mark) VALUES (:agent_key, :mark)",
+        ({"agent_key": agent_key, "mark": _mark(conn, sha256)} for agent_key, sha256 in erased),
+    )
+
+
+def is_forgotten(conn: Writing, agent_key: int, sha256: bytes) -> bool:
+    """Return whether the agent's text with this hash was erased, and not stored since."""
+    return conn.exists(
+        "SELECT 1 FROM forgotten_text WHERE agent_key = :agent_key AND mark = :mark",
+        {"agent_key": agent_key, "mark": _mark(conn, sha256)},
+    )
+
+
+def _mark(conn: Writing, sha256: bytes) -> bytes:
+    return hmac.digest(conn.ensure_secret(_META_KEY), sha256, "sha256")
 
 
 class SourceRow(NamedTuple):

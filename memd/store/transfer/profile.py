@@ -80,23 +80,32 @@ def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
 
 
 def store_text(target: ImportTarget, record: TextRecord) -> ImportOutcome:
-    """Screen and store a source text, unless it exists."""
+    """Screen and store a source text, unless it exists; skip it if it was forgotten here."""
     at_us = to_us(record.created_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
     raw = target.screen(record.text).encode()
     digest = hashlib.sha256(raw).digest()
     if find_source(target.conn, agent_key, digest.hex()) is not None:
         return "known"
+    if sources.is_forgotten(target.conn, agent_key, digest):
+        return "skipped"
     session_key = names.find_session(target.conn, agent_key, record.session_id)
     sources.put(target.conn, agent_key, session_key, digest, zlib.compress(raw), at_us)
     return "stored"
 
 
 def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
-    """Store a message and index it; raises NotFoundError if its session or text does not exist."""
-    agent_key = names.find_agent(target.conn, record.agent_id)
+    """Store a message and index it; skip it if its text was forgotten here.
+
+    Raises NotFoundError if its session or text does not exist.
+    """
+    agent_key = names.agent_key(target.conn, record.agent_id)
     session_key = names.find_session(target.conn, agent_key, record.session_id)
     source_key = find_source(target.conn, agent_key, record.sha256)
+    if source_key is None and sources.is_forgotten(
+        target.conn, agent_key, bytes.fromhex(record.sha256)
+    ):
+        return "skipped"
     if session_key is None or source_key is None:
         raise NotFoundError("its session or its text is not there")
     new = message_index.find_new(target.conn, [source_key])
