@@ -101,7 +101,12 @@ class InMemoryBackend:
         self._check_call(agent_id, MemoryRetrievalError)
         entries = list(self._private.get(agent_id, {}).values())
         if query.include_shared and self.supports_shared_access:
-            entries += [entry for entry in self._shared.values() if entry.agent_id != agent_id]
+            own = {entry.content for entry in entries if not _is_expired(entry, self._now())}
+            entries += [
+                entry
+                for entry in self._shared.values()
+                if entry.agent_id != agent_id or entry.content not in own
+            ]
         return _select(entries, query, self._now())
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:

@@ -131,9 +131,9 @@ class MemoryFilter(Value):
 class MemoryQuery(MemoryFilter):
     """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8).
 
-    *include_shared* adds what other agents published, under their name. A search finds turns
-    in passing (questions, requests, acknowledgements, remarks) only with *include_passing*; a
-    listing always has them.
+    *include_shared* adds what agents published, under their name, but no copy of a memory that the
+    agent itself published and has. A search finds turns in passing (questions, requests,
+    acknowledgements, remarks) only with *include_passing*; a listing always has them.
     """
 
     text: Query | None = None

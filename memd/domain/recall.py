@@ -34,7 +34,7 @@ class RecallRequest(MemoryFilter):
       may abstain.
     - *include_passing*: search turns in passing as well (questions, requests,
       acknowledgements, remarks).
-    - *include_shared*: search what other agents published as well; by default as the setting
+    - *include_shared*: search what agents published as well; by default as the setting
       ``retrieval.include_shared`` says.
     - *preferences*: all of them "first", for a prompt, or only those "matching" the query.
     - *reranker_enabled*: re-rank the best twenty with the optional re-ranker; by default as the

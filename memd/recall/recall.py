@@ -42,6 +42,7 @@ from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.learn import tunings
 from memd.store.memory import memories, shared
+from memd.store.memory.filters import by_other_publishers
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 
@@ -145,7 +146,7 @@ class Recall:
 
         def scopes(conn: Reading) -> Sequence[SearchScope]:
             reader_key = None if exclude_agent is None else names.find_agent(conn, exclude_agent)
-            scope = shared_scope(conn, reader_key, where)
+            scope = shared_scope(conn, reader_key, where, by_other_publishers)
             return () if scope is None else [scope]
 
         return await self._retrieve(scopes, query, SearchMode.HYBRID)

@@ -1,4 +1,4 @@
-"""What a recall searches: the rows of one agent, or what others share, under one filter.
+"""What a recall searches: the rows of one agent, or what agents share, under one filter.
 
 Shared memories are rows of the reserved agent, so they are a scope of their own beside the caller's
 (SPEC 10.1): the same filter, the same retrievers, one ranking. Where nothing is shared there is no
@@ -7,7 +7,7 @@ second scope, and no search for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from memd.store.memory.filters import (
     BoundFilter,
     bind,
     bind_search,
-    by_other_publishers,
+    without_own_copies,
     without_passing,
 )
 from memd.store.search.fulltext import CachePart, owner_token
@@ -101,32 +101,47 @@ def caller_scopes(
     agent_key, own_level = agents.key_and_level(conn, caller.agent_id)
     if level is not None and (own_level or level) is MemoryLevel.NONE:
         return []
-    others = shared_scope(conn, agent_key, where, caller) if also_shared else None
-    if agent_key is None and others is None:
+    shared = None
+    if also_shared:
+        shared = shared_scope(conn, agent_key, where, without_own_copies, active=caller)
+    if agent_key is None and shared is None:
         return []
     own = agent_scope(agent_key or 0, where, caller)
-    return [own] if others is None else [own, others]
+    return [own] if shared is None else [own, shared]
+
+
+Narrow = Callable[[BoundFilter, int], BoundFilter]
+"""Narrows a filter over shared memories by their publisher."""
 
 
 def shared_scope(
-    conn: Reading, reader_key: int | None, where: RecallFilter, active: Caller | None = None
+    conn: Reading,
+    publisher_key: int | None,
+    where: RecallFilter,
+    narrow: Narrow,
+    active: Caller | None = None,
 ) -> SearchScope | None:
-    """Return the scope of what others than *reader_key* published; None when there is nothing.
+    """Return the scope of what agents published; None when there is nothing.
 
-    The project of *active* hides what was shared for another one alone.
+    *narrow* leaves out memories that *publisher_key* published. The project of *active* hides what
+    was shared for another one alone.
     """
-    agent_key = names.find_shared_agent(conn, reader_key)
+    agent_key = names.find_shared_agent(conn)
     if agent_key is None:
         return None
     active = None if active is None else replace(active, session_id=None)
-    is_publisher = reader_key is not None and names.has_published(conn, reader_key)
-    return agent_scope(agent_key, where, active, publisher_key=reader_key if is_publisher else None)
+    if publisher_key is None or not names.has_published(conn, publisher_key):
+        return agent_scope(agent_key, where, active)
+    return agent_scope(agent_key, where, active, lambda shown: narrow(shown, publisher_key))
 
 
 def agent_scope(
-    agent_key: int, where: RecallFilter, active: Caller | None, publisher_key: int | None = None
+    agent_key: int,
+    where: RecallFilter,
+    active: Caller | None,
+    narrow: Callable[[BoundFilter], BoundFilter] | None = None,
 ) -> SearchScope:
-    """Return the scope of one agent's rows, without those that *publisher_key* shared.
+    """Return the scope of one agent's rows, which *narrow* makes fewer.
 
     The session and project of *active* hide those of others (:func:`bind`).
     """
@@ -134,8 +149,8 @@ def agent_scope(
     shown = bind(agent_key, where.filter, where.now_us, hidden=hidden, active=active)
     if not passing:
         shown = without_passing(shown)
-    if publisher_key is not None:
-        shown = by_other_publishers(shown, publisher_key)
+    if narrow is not None:
+        shown = narrow(shown)
     parts = [CachePart.SEARCHED]
     if hidden:
         parts.append(CachePart.HIDDEN)

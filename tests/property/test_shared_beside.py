@@ -47,9 +47,9 @@ async def _recalls(
 
 
 @drawn(gate=8, long=25)
-@given(own=TEXTS, mine=TEXTS)
-def test_where_nobody_else_shares_the_answer_is_the_same(own: list[str], mine: list[str]) -> None:
-    alone, beside = asyncio.run(_recalls(own, mine, [], "where are the bees in winter"))
+@given(own=TEXTS)
+def test_copies_of_ones_own_memories_change_no_answer(own: list[str]) -> None:
+    alone, beside = asyncio.run(_recalls(own, own, [], "where are the bees in winter"))
     assert beside == alone
 
 

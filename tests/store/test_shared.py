@@ -79,12 +79,34 @@ async def test_who_has_no_memories_still_hears_what_is_shared(house: Rooms) -> N
     assert (entry.id, entry.agent_id) == (copy, "ada")
 
 
-async def test_nobody_hears_his_own_words_twice(house: Rooms) -> None:
-    """SPEC 9.5: a shared search leaves the asking agent out."""
+async def test_who_published_finds_it_like_everybody(house: Rooms) -> None:
     copy = await published(house, "Bees sleep in winter.")
-    assert (await recalled(house, "bees", ADA)).memories == ()
-    await published(house, "Bees dance.", EVE)
-    assert copy not in {memory.id for memory in (await recalled(house, "bees", ADA)).memories}
+    for caller in (ADA, BOB):
+        (memory,) = (await recalled(house, "bees sleep", caller)).memories
+        assert (memory.id, memory.user_id, memory.is_shared) == (copy, "ada", caller is BOB)
+        for text in ("bees", None):
+            query = MemoryQuery(text=text, include_shared=True)
+            (entry,) = await house.recall.retrieve(caller, query)
+            assert (entry.id, entry.agent_id) == (copy, "ada")
+
+
+async def test_nobody_hears_his_own_words_twice(house: Rooms) -> None:
+    """Beside a memory of one's own its copy says nothing; alone it does."""
+    (own,) = await stored(house, "Bees sleep in winter.")
+    copy = await published(house, "Bees sleep in winter.")
+
+    async def heard(caller: Caller) -> tuple[list[str], ...]:
+        shared = {"include_shared": True}
+        return (
+            [memory.id for memory in (await recalled(house, "bees sleep", caller)).memories],
+            [e.id for e in await house.recall.retrieve(caller, MemoryQuery(text="bees", **shared))],
+            [e.id for e in await house.recall.retrieve(caller, MemoryQuery(**shared))],
+        )
+
+    assert await heard(ADA) == ([own],) * 3
+    assert await heard(BOB) == ([copy],) * 3
+    await house.trash.delete(ADA, own)
+    assert await heard(ADA) == ([copy],) * 3
 
 
 @pytest.mark.parametrize(
@@ -363,13 +385,10 @@ async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(hou
     assert await house.sharing.retract(ADA, copy)
 
 
-async def test_where_nobody_else_published_there_is_nothing_to_look_through(house: Rooms) -> None:
-    assert await house.db.read(names.find_shared_agent, None) is None
+async def test_where_nobody_published_there_is_nothing_to_look_through(house: Rooms) -> None:
+    assert await house.db.read(names.find_shared_agent) is None
     await published(house, "Bees sleep.")
-    ada = {agent_id: key for key, agent_id in await house.db.read(groups.list_agents, 0)}["ada"]
-    assert await house.db.read(names.find_shared_agent, ada) is None
-    assert await house.db.read(names.find_shared_agent, None) is not None
-    assert await house.db.read(names.find_shared_agent, ada + 1000) is not None
+    assert await house.db.read(names.find_shared_agent) is not None
 
 
 async def test_categories_stay_as_they_were_published(house: Rooms) -> None:

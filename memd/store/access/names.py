@@ -28,21 +28,15 @@ def agent_key(conn: Reading, agent_id: str) -> int:
     return find_agent(conn, agent_id) or 0
 
 
-def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
-    """Return the reserved agent's key if agents other than *reader_key* published, else None.
-
-    None means that there are no shared memories to read. *reader_key* None counts all publishers.
-    """
-    # Two ranges of the index instead of <>, which would scan all rows of the reader.
+def find_shared_agent(conn: Reading) -> int | None:
+    """Return the reserved agent's key; None if there are no shared memories to read."""
     return conn.get_int(
         """
         SELECT agent_key
           FROM agent
-         WHERE agent_id = :reserved
-           AND (EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
-                OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key))
+         WHERE agent_id = :reserved AND EXISTS (SELECT 1 FROM shared)
         """,
-        {"reserved": RESERVED_AGENT, "reader_key": reader_key or 0},
+        {"reserved": RESERVED_AGENT},
     )
 
 

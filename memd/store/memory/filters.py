@@ -222,16 +222,35 @@ def without_project(filters: BoundFilter) -> BoundFilter:
 
 def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter:
     """Return *filters* without shared memories that *publisher_key* published (SPEC 10.1.2)."""
-    is_published = """
-        EXISTS (SELECT 1
-                  FROM shared AS h
-                 WHERE h.memory_key = m.memory_key AND h.publisher_key = :publisher_key)
-    """
+    return _without(filters, publisher_key, _PUBLISHED.format(memory="TRUE"))
+
+
+def without_own_copies(filters: BoundFilter, publisher_key: int) -> BoundFilter:
+    """Return *filters* without what *publisher_key* published and has as a visible memory, too."""
+    return _without(filters, publisher_key, _PUBLISHED.format(memory=_HAS_ORIGINAL))
+
+
+_PUBLISHED = """
+EXISTS (SELECT 1
+          FROM shared AS h
+         WHERE h.memory_key = m.memory_key AND h.publisher_key = :publisher_key AND {memory})
+"""
+_HAS_ORIGINAL = """
+EXISTS (SELECT 1
+          FROM memory AS o
+         WHERE o.agent_key = h.publisher_key AND o.content_hash = m.content_hash
+           AND o.level = m.level AND o.project_key IS m.project_key
+           AND o.state IN ('active', 'pending')
+           AND (o.expires_at_us IS NULL OR o.expires_at_us > :now_us))
+"""
+
+
+def _without(filters: BoundFilter, publisher_key: int, condition: str) -> BoundFilter:
     return replace(
         filters,
-        condition=f"{filters.condition} AND NOT {is_published}",
-        listing=f"{filters.listing} AND NOT {is_published}",
-        where=f"{filters.where} AND NOT {is_published}",
+        condition=f"{filters.condition} AND NOT {condition}",
+        listing=f"{filters.listing} AND NOT {condition}",
+        where=f"{filters.where} AND NOT {condition}",
         params={**filters.params, "publisher_key": publisher_key},
         is_selective=True,
     )
