@@ -7,43 +7,32 @@ file's pages, so that the file contains no byte of the text.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from memd.archive.authorship import check_may_change
-from memd.archive.quarantine import EXCERPT_CHARS, screen_restored
-from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import BusyError, DiskFullError, InvalidError
-from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
+from memd.archive.erasure import (
+    ERASE_ROWS,
+    ERASE_ROWS_FULL,
+    Erasure,
+    ErasureSteps,
+    build_receipt,
+    list_first_lines,
+)
+from memd.archive.quarantine import screen_restored
+from memd.base.clock import DAY_US, Clock, from_us
+from memd.base.errors import BusyError, DiskFullError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryState, TrashReason
 from memd.domain.memory import MemoryFilter
 from memd.domain.removal import ForgetResult, TrashedMemory
-from memd.domain.values import RESERVED_AGENT
-from memd.guard.secrets import screen
 from memd.store.access import names
 from memd.store.file import backup, open_files, scrub
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.learn import learnings
-from memd.store.learn.learnings import LEARNINGS, PATTERNS, Proof
-from memd.store.memory import filters, memories, removal, shared
-from memd.store.session import session_messages, sessions
-from memd.view.view import one_line
-
-ERASE_ROWS, ERASE_ROWS_FULL = 16, 4
-"""Memories that one transaction erases (about 80 ms), and on a full disk.
-
-There, the transaction's log must fit into the reserved space.
-"""
-ERASE_MESSAGES = 256
-"""Messages that one transaction erases."""
-
-_TIMES = {"since", "until"}
+from memd.store.memory import memories, removal, shared
+from memd.store.session import sessions
 
 
 @dataclass(frozen=True)
@@ -91,7 +80,8 @@ class Trash:
 
         - shared copies that the caller's agent published;
         - the agent's learnings from tasks: by id, or by a filter that has only times;
-        - messages that naps stored: by a filter that has only a session and times;
+        - messages that naps stored: by a filter that has only a session and times; and sessions and
+          windows of which nothing is left then;
         - messages of its session that contain the text of an erased memory, or may contain it
           because one of the two is damaged.
 
@@ -104,14 +94,14 @@ class Trash:
         Raises DeniedError as ``check_may_change`` does; then nothing is erased. Raises BusyError if
         the rows are erased but a reader prevents emptying the log; the same request finishes it.
         """
-        erasure = _Erasure(caller, ids, condition, source)
+        erasure = Erasure(caller, ids, condition, source)
         erasure.check()
 
         def preview_work(conn: Reading) -> ForgetResult:
             messages = len(erasure.messages(conn))
             rows, proofs = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
-            preview = _receipt(rows, proofs, messages)
-            return preview.model_copy(update={"texts": _first_lines(conn, rows)})
+            preview = build_receipt(rows, proofs, messages)
+            return preview.model_copy(update={"texts": list_first_lines(conn, rows)})
 
         if dry_run:
             preview = await self.db.read(preview_work)
@@ -127,12 +117,12 @@ class Trash:
         )
         return forgotten.model_copy(update={"backups": backups})
 
-    async def _erase(self, erasure: _Erasure) -> ForgetResult:
+    async def _erase(self, erasure: Erasure) -> ForgetResult:
         """Erase the rows in steps, each one transaction, and return the receipt."""
 
-        def select(conn: Reading) -> _Steps:
+        def select(conn: Reading) -> ErasureSteps:
             rows = erasure.rows(conn, self.clock.now_us())
-            return _Steps(erasure, rows, erasure.messages(conn), self.clock)
+            return ErasureSteps(erasure, rows, erasure.messages(conn), self.clock)
 
         steps = await self.db.read(select)
         while True:
@@ -215,7 +205,6 @@ class Trash:
 
 
 _CALLER = Caller(client="memd", method="purge")
-_CONDITIONS = tuple(MemoryFilter.model_fields)
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
@@ -227,173 +216,3 @@ def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int 
     if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
         return None
     return row.memory_key
-
-
-@dataclass(frozen=True, slots=True)
-class _Erasure:
-    """A request to forget."""
-
-    caller: Caller
-    ids: Sequence[str] | None
-    condition: MemoryFilter | None
-    source: str | None
-
-    def check(self) -> None:
-        """Raise InvalidError for a request without any condition."""
-        if self.condition is None:
-            if self.ids is not None or self.source is not None:
-                return
-            raise InvalidError("say what to forget", hint="give ids, a filter or a source")
-        if not any(getattr(self.condition, name) for name in _CONDITIONS):
-            raise InvalidError(
-                "the filter holds no condition and would erase everything",
-                field="filter",
-                hint="name a category, tag, session, time or another condition",
-            )
-
-    def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
-        """Return key, id and hash of the memories and of the agent's published copies.
-
-        Raises DeniedError as ``check_may_change`` does.
-        """
-        agent_key = names.agent_key(conn, self.caller.agent_id)
-        keys = self._keys(conn, agent_key, now_us)
-        copies = self._keys(conn, names.agent_key(conn, RESERVED_AGENT), now_us)
-        keys += shared.filter_published(conn, agent_key, copies)
-        check_may_change(conn, self.caller, keys)
-        return memories.row_hashes(conn, keys)
-
-    def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:
-        if self.ids is not None:
-            keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in self.ids)
-            return [key for key in keys if key is not None]
-        if self.source is not None:
-            return memories.find_by_reference(conn, agent_key, self.source)
-        bound = filters.bind(agent_key, self.condition or MemoryFilter(), now_us)
-        return memories.find_in_any_state(conn, bound)
-
-    def learnings(self, conn: Reading) -> _Learnings:
-        """Return the agent's lessons and patterns that are erased as well.
-
-        A filter applies to them only if it has times and nothing else: other conditions are about
-        memories, and it must not erase more than it says.
-        """
-        agent_key = names.agent_key(conn, self.caller.agent_id)
-        condition, since_us, until_us = self.condition, None, None
-        if self.ids is None and condition is not None and _has_only(condition, _TIMES):
-            since_us = to_us(condition.since)
-            until_us = to_us(condition.until)
-        selection = (() if self.ids is None else self.ids, since_us, until_us)
-        return _Learnings(
-            agent_key,
-            learnings.list_proofs(conn, LEARNINGS, agent_key, *selection),
-            learnings.list_proofs(conn, PATTERNS, agent_key, *selection),
-        )
-
-    def messages(self, conn: Reading) -> list[int]:
-        """Return the text keys of messages to erase: of a session, of a time span, or of both."""
-        condition = self.condition
-        if condition is None or not _has_only(condition, _TIMES | {"session_id"}):
-            return []
-        agent_key = names.agent_key(conn, self.caller.agent_id)
-        session_key = None
-        if condition.session_id is not None:
-            session_key = names.find_session(conn, agent_key, condition.session_id)
-            if session_key is None:
-                return []
-        since_us, until_us = to_us(condition.since), to_us(condition.until)
-        return session_messages.list_texts(conn, agent_key, session_key, since_us, until_us)
-
-
-@dataclass
-class _Steps:
-    """The steps of an erasure, each one transaction: first its messages, then *rows*."""
-
-    erasure: _Erasure
-    rows: Sequence[tuple[int, str, bytes]]
-    messages: Sequence[int]
-    clock: Clock
-    size: int = ERASE_ROWS
-    done: int = 0
-    messages_done: int = 0
-
-    async def run(self, db: Database) -> ForgetResult | None:
-        """Run the next step; return None, or the reply of the last step, which also stores it."""
-        caller = self.erasure.caller
-        if self.messages_done < len(self.messages):
-            # Before the memories: erasing those erases some messages too, uncounted.
-            await db.write(caller, self._erase_messages)
-            self.messages_done += ERASE_MESSAGES
-            return None
-        if self.done + self.size >= len(self.rows):
-            return await db.write(caller, self._finish, reply=ForgetResult)
-        await db.write(caller, self._erase_rows)
-        self.done += self.size
-        return None
-
-    def _erase_messages(self, conn: Writing) -> None:
-        end = self.messages_done + ERASE_MESSAGES
-        session_messages.erase(conn, self.messages[self.messages_done : end])
-        scrub.note_residue(conn)
-
-    def _erase_rows(self, conn: Writing) -> None:
-        keys = [key for key, _, _ in self.rows[self.done : self.done + self.size]]
-        check_may_change(conn, self.erasure.caller, keys)
-        removal.erase(conn, keys, self.clock.now_us(), doubtful=True)
-        if keys:
-            scrub.note_residue(conn)
-
-    def _finish(self, conn: Writing) -> ForgetResult:
-        self._erase_rows(conn)
-        proofs = self.erasure.learnings(conn)
-        learnings.erase(conn, LEARNINGS, proofs.agent_key, _ids_of(proofs.lessons))
-        learnings.erase(conn, PATTERNS, proofs.agent_key, _ids_of(proofs.patterns))
-        if proofs.lessons or proofs.patterns:
-            scrub.note_residue(conn)
-        return _receipt(self.rows, proofs, len(self.messages))
-
-
-def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
-    """Return the beginnings of the first FORGOTTEN_TEXTS_MAX texts, for a person to confirm."""
-    keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
-    entries = memories.by_keys(conn, keys)
-    lines = (
-        one_line(screen(entries[key].content).text)[:EXCERPT_CHARS] if key in entries else ""
-        for key in keys
-    )
-    return tuple(line or "(nothing that can be shown)" for line in lines)
-
-
-class _Learnings(NamedTuple):
-    """The ids and hashes of an agent's lessons and patterns to erase."""
-
-    agent_key: int
-    lessons: list[Proof]
-    patterns: list[Proof]
-
-
-def _ids_of(proofs: Sequence[Proof]) -> list[str]:
-    return [proof.public_id for proof in proofs]
-
-
-def _receipt(
-    rows: Sequence[tuple[int, str, bytes]], erased: _Learnings, messages: int
-) -> ForgetResult:
-    """Return the result for these *rows*, learnings and number of *messages*."""
-    memory_proofs = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
-    proofs = [*memory_proofs, *erased.lessons, *erased.patterns]
-    digest = hashlib.sha256()
-    for proof in proofs:
-        digest.update(proof.public_id.encode() + proof.row_hash)
-    return ForgetResult(
-        count=len(proofs),
-        messages=messages,
-        ids=tuple(proof.public_id for proof in proofs[:FORGOTTEN_IDS_MAX]),
-        proof=digest.hexdigest(),
-    )
-
-
-def _has_only(condition: MemoryFilter, fields: AbstractSet[str]) -> bool:
-    return not any(
-        getattr(condition, name) for name in MemoryFilter.model_fields if name not in fields
-    )

@@ -15,7 +15,7 @@ from support.entries import NOW
 from support.fakes import HashEmbedder
 from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, tell, visible
 
-from memd.archive import trash
+from memd.archive import erasure
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryNotFoundError
 from memd.domain.caller import Caller
@@ -365,7 +365,7 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
 async def test_forgetting_much_names_some_and_proves_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trash, "FORGOTTEN_IDS_MAX", 2)
+    monkeypatch.setattr(erasure, "FORGOTTEN_IDS_MAX", 2)
     async with a_house(tmp_path / "memd.db") as house:
         ids = await stored(house, *(f"{WORD} {n}" for n in range(5)))
         digest = hashlib.sha256()

@@ -70,7 +70,7 @@ async def test_others_read_and_write_while_a_reader_keeps_the_log(house: Rooms) 
 async def test_others_write_between_the_steps_of_a_large_erasure(
     house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memd.archive.trash._Steps.size", 2)
+    monkeypatch.setattr("memd.archive.erasure.ErasureSteps.size", 2)
     ids = await stored(house, *(f"Hive {number} is green." for number in range(30)), caller=ADA)
     forgetting = asyncio.create_task(house.trash.forget(ADA, ids=ids))
     await until(lambda: house.db.waiting_writes > 0, "the first step is written")

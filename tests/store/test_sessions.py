@@ -15,6 +15,7 @@ from support.store import ADA, BOB, tell
 from memd.backends.rooms import Rooms
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError, InvalidError, NotFoundError
+from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.recall import RecallRequest
@@ -23,9 +24,10 @@ from memd.domain.sleep.sleep import NapResult
 from memd.ingest.sessions import STEP_ROWS
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.source import NapRequest
+from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import sources
-from memd.store.session import sessions
+from memd.store.session import sessions, windows
 from memd.store.session.sessions import IDLE_US
 
 RIGHT_NOW = "Right now in this session we are looking at the parser."
@@ -451,6 +453,52 @@ async def test_a_time_that_is_forgotten_takes_the_messages_of_that_time(
     assert len(await messages(house)) == len(MESSAGES)
     assert (await house.trash.forget(ADA, condition=MemoryFilter(since=MESSAGES_BEGAN))).messages
     assert await messages(house) == []
+
+
+async def listed(house: Rooms, caller: Caller = ADA) -> tuple[list[str], list[str], list[str]]:
+    """Return the agent's sessions, projects and windows."""
+    sessions, _ = await house.sessions.list(caller, None, 100)
+    projects, _ = await house.sessions.projects(caller, None, 100)
+    rows = await house.db.read(windows.list_windows, caller.agent_id)
+    return [one.session_id for one in sessions], list(projects), [row.session_id for row in rows]
+
+
+async def a_session(house: Rooms, session_id: str, caller: Caller = ADA, **request: Any) -> None:
+    """Start a session in a project of its name, nap as *request* asks, and report its window."""
+    await house.sessions.start(replace(caller, project_id=f"/w/{session_id}"), session_id)
+    if request:
+        await nap_over(house, session_id=session_id, caller=caller, **request)
+    now_us = house.clock.now_us()
+    fill = (7, None, None, None, "m", f"/w/{session_id}", None, None, True, now_us, None)
+    window = windows.WindowRow(caller.agent_id, "claude-code", session_id, *fill)
+
+    def keep(conn: Writing) -> None:
+        windows.put(conn, names.agent_key(conn, caller.agent_id), window)
+
+    await house.db.write(caller, keep)
+
+
+async def test_a_session_of_which_nothing_is_left_is_forgotten_too(
+    house: Rooms, clock: HeldClock
+) -> None:
+    await a_session(house, "s", messages=MESSAGES)
+    await a_session(house, "silent")
+    await a_session(house, "s", BOB, messages=MESSAGES)
+    since = clock.advance(days=1)
+    await a_session(house, "later", messages=LATER)
+    bobs = await listed(house, BOB)
+
+    await house.trash.forget(ADA, condition=MemoryFilter(until=since))
+    assert await listed(house) == (["later"], ["/w/later"], ["later"])
+    await house.trash.forget(ADA, condition=MemoryFilter(session_id="later", tags=("nap",)))
+    assert await listed(house) == (["later"], ["/w/later"], ["later"])
+    await house.trash.forget(ADA, condition=MemoryFilter(session_id="later"))
+    assert await listed(house) == ([], [], [])
+
+    assert await listed(house, BOB) == bobs == (["s"], ["/w/s"], ["s"])
+    assert (await house.upkeep.check(ADA)).ok
+    await nap_over(house, messages=LATER, session_id="s")
+    assert (await listed(house))[0] == ["s"]
 
 
 async def test_another_agents_session_of_the_same_name_is_left_alone(house: Rooms) -> None:

@@ -14,6 +14,7 @@ from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import sources
 from memd.store.session import message_index
+from memd.store.session.sessions import SessionSpan
 
 
 class MessageRow(NamedTuple):
@@ -179,18 +180,8 @@ def add(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
     )
 
 
-def list_texts(
-    conn: Reading,
-    agent_key: int | None,
-    session_key: int | None,
-    since_us: int | None,
-    until_us: int | None,
-) -> list[int]:
-    """Return the source key of each of the agent's messages, in order.
-
-    *session_key* selects a session, *since_us* and *until_us* (exclusive) the time when a message
-    was stored; None means no such limit.
-    """
+def list_texts(conn: Reading, span: SessionSpan) -> list[int]:
+    """Return the source key of each of the messages that were stored in *span*, in order."""
     return conn.list_ints(
         """
         SELECT g.source_key
@@ -198,17 +189,12 @@ def list_texts(
                JOIN session_message AS g ON g.session_key = s.session_key
                JOIN source AS o ON o.source_key = g.source_key
          WHERE s.agent_key = :agent_key
-           AND (:session_key IS NULL OR s.session_key = :session_key)
+           AND (:session_id IS NULL OR s.session_id = :session_id)
            AND (:since_us IS NULL OR max(o.created_at_us, s.started_at_us) >= :since_us)
            AND (:until_us IS NULL OR max(o.created_at_us, s.started_at_us) < :until_us)
          ORDER BY g.session_key, g.ordinal
         """,
-        {
-            "agent_key": agent_key,
-            "session_key": session_key,
-            "since_us": since_us,
-            "until_us": until_us,
-        },
+        span._asdict(),
     )
 
 

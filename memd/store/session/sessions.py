@@ -33,6 +33,15 @@ class SessionRow(NamedTuple):
     compressed: int
 
 
+class SessionSpan(NamedTuple):
+    """A session of an agent, a time (*until_us* is exclusive), or both; None means no limit."""
+
+    agent_key: int
+    session_id: str | None
+    since_us: int | None
+    until_us: int | None
+
+
 class SessionMemoryRow(NamedTuple):
     """A memory that was stored in the session, not one that a nap or summary derived."""
 
@@ -44,6 +53,10 @@ class SessionMemoryRow(NamedTuple):
     at_us: int
 
 
+_HAS_CONTENT = """
+(EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = s.session_key)
+ OR EXISTS (SELECT 1 FROM memory AS m WHERE m.session_key = s.session_key))
+"""
 _COLUMNS = """
 SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s.last_activity_us,
        s.ended_at_us, s.memory_count, s.token_count,
@@ -67,12 +80,16 @@ def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | 
 def list_page(
     conn: Reading, agent_key: int | None, before: int | None, limit: int
 ) -> list[SessionRow]:
-    """Return up to *limit* sessions of the agent with keys below *before*, the newest first."""
+    """Return up to *limit* sessions of the agent with keys below *before*, the newest first.
+
+    Without those that were forgotten (:func:`erase_empty`).
+    """
     return conn.list_rows(
         SessionRow,
         f"""
         {_COLUMNS}
          WHERE s.agent_key = :agent_key AND (:before IS NULL OR s.session_key < :before)
+           AND (s.heard = 0 OR s.client_key IS NOT NULL OR {_HAS_CONTENT})
          ORDER BY s.session_key DESC
          LIMIT :limit
         """,
@@ -219,6 +236,45 @@ def end(conn: Writing, session_key: int, now_us: int) -> None:
         """,
         {"session_key": session_key, "now_us": now_us},
     )
+
+
+def erase_empty(conn: Writing, span: SessionSpan) -> bool:
+    """Erase the sessions and windows in *span* of which no message and no memory is left.
+
+    Of a session that had messages, id, times and the number of its messages stay, so that a nap
+    over its transcript does not store them again. Returns whether anything was erased.
+    """
+    erased = 0
+    for statement in (_ERASE_WINDOWS, _ERASE_UNHEARD, _ERASE_ORIGIN):
+        conn.execute(statement, span._asdict())
+        erased += conn.changes()
+    return erased > 0
+
+
+_ERASE_WINDOWS = f"""
+DELETE FROM usage_window AS w
+ WHERE w.agent_key = :agent_key
+   AND (:session_id IS NULL OR w.session_id = :session_id)
+   AND (:since_us IS NULL OR w.seen_at_us >= :since_us)
+   AND (:until_us IS NULL OR w.seen_at_us < :until_us)
+   AND NOT EXISTS (SELECT 1
+                     FROM session AS s
+                    WHERE s.agent_key = w.agent_key AND s.session_id = w.session_id
+                      AND {_HAS_CONTENT})
+"""  # noqa: S608  # a constant
+_IS_EMPTY = f"""
+s.agent_key = :agent_key
+AND (:session_id IS NULL OR s.session_id = :session_id)
+AND (:since_us IS NULL OR s.started_at_us >= :since_us)
+AND (:until_us IS NULL OR s.last_activity_us < :until_us)
+AND NOT {_HAS_CONTENT}
+"""
+_ERASE_UNHEARD = f"DELETE FROM session AS s WHERE s.heard = 0 AND {_IS_EMPTY}"  # noqa: S608
+_ERASE_ORIGIN = f"""
+UPDATE session AS s
+   SET client_key = NULL, project_key = NULL
+ WHERE (s.client_key IS NOT NULL OR s.project_key IS NOT NULL) AND {_IS_EMPTY}
+"""  # noqa: S608  # a constant
 
 
 def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
