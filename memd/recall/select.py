@@ -11,7 +11,8 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - memories of another project (decision 0260), notes of no project (0255), digests of talks in no
   project (0330), and turns of an assistant (0363);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
-- all memories, if the prompt asks nothing (0357).
+- all memories, if the prompt asks nothing. It gets none if none of them is related to its words
+  (0357).
 
 Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
 another one, or corrects it, comes before it (``newer_first.py``).
@@ -65,7 +66,10 @@ TALK_BARS = 2.0
 """Factor of the bar of a digest of a talk in no project: it has questions, and few results."""
 ASSISTANT_BARS = 2.0
 """Factor of the bar of an assistant's turn that no nap made a memory of."""
+RELATED_MATCH = 0.4
+"""Mean cosine of the tokens from which a memory is related to a prompt without a word of it."""
 _LOOKUP_WORDS_MAX = 4  # "the nginx port"
+_NEXT_CLAUSE = re.compile(r"[.,;:!]\s+\w")  # "cool, lunch" is no lookup
 COMPARED_SHARE = 0.5  # of its bar, from which a memory is compared with others that say the same
 TWINS_ALIKE = 0.5  # share of common word pairs at which two foreign texts say the same
 CUTS_TOLD_MAX = 20
@@ -125,10 +129,11 @@ def select(candidates: Ranking, request: RecallRequest, *, reordered: bool) -> S
     the bars say only how many to return.
     """
     items, least = candidates.items, request.min_relevance
+    in_prompt = request.preferences == "first"
+    asks = not in_prompt or _asks(request.query)
     if request.search_mode is SearchMode.HYBRID:
         weighed = weigh_evenness(items, request.query)
-        if request.preferences == "first":
-            asks = _asks(request.query)
+        if in_prompt:
             pairs = zip(items, weighed, strict=True)
             weighed = [_raise_bar(*pair, request, asks=asks) for pair in pairs]
         items = put_newer_first(weighed, candidates.kin, request.query)
@@ -136,7 +141,7 @@ def select(candidates: Ranking, request: RecallRequest, *, reordered: bool) -> S
         passing = [item for item in items if item.passes and item.relevance >= least]
         return Selection(passing, request.top_k or NAMED_MODE_ENTRIES, [])
     once, cut = _each_once([item for item in items if item.passes])
-    worth = [item for item in once if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
+    worth = _reach_bars(once, request, asks=asks)
     kept = {item.measured.candidate.memory_key for item in worth}
     others = [item for item in once if item.measured.candidate.memory_key not in kept]
     cut += [Exclusion(item, "bar") for item in others]
@@ -144,6 +149,29 @@ def select(candidates: Ranking, request: RecallRequest, *, reordered: bool) -> S
     cut.sort(key=lambda each: -each.item.relevance)
     pool = [item for item in others if item.relevance >= least] if reordered and worth else []
     return Selection([*worth, *pool], len(worth), cut[:CUTS_TOLD_MAX])
+
+
+def _reach_bars(
+    items: Sequence[RankedCandidate], request: RecallRequest, *, asks: bool
+) -> list[RankedCandidate]:
+    """Return the *items* that are worth their place.
+
+    If the prompt asks nothing, they are returned only if one of them is related to its words.
+    """
+    least = request.min_relevance
+    worth = [item for item in items if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
+    if asks or not is_english(request.query):
+        return worth
+    return worth if any(map(_is_related, worth)) else []
+
+
+def _is_related(item: RankedCandidate) -> bool:
+    """Return whether a memory has a word of the prompt, or words near to its words in meaning.
+
+    Memories that a time brings have no bar, and need neither.
+    """
+    measured = item.measured
+    return bool(measured.matched) or measured.match.mean >= RELATED_MATCH or not item.bar
 
 
 def _each_once(items: Sequence[RankedCandidate]) -> tuple[list[RankedCandidate], list[Exclusion]]:
@@ -161,9 +189,12 @@ def _asks(query: str) -> bool:
 
     >>> _asks("which port does redis use"), _asks("Tom wants a crane for Christmas")
     (True, False)
+    >>> _asks("the nginx port"), _asks("great. coffee. bye")
+    (True, False)
     """
     is_question = not MARKS.isdisjoint(query) or ASKS.match(query) is not None
-    return is_question or len(query.split()) <= _LOOKUP_WORDS_MAX
+    is_short = len(query.split()) <= _LOOKUP_WORDS_MAX
+    return is_question or (is_short and not _NEXT_CLAUSE.search(query))
 
 
 def _raise_bar(

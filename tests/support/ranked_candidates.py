@@ -44,10 +44,11 @@ def a_ranked(tokens: int = 10, own: str | None = None, relevance: float = 0.5) -
 
 
 def an_entry(relevance: float, own: str | None = None, **fields: Any) -> RankedCandidate:
-    """Return a candidate that passed the gate; *fields* are of the memory."""
+    """Return a candidate that passed the gate and has a word; *fields* are of the memory."""
     ranked = replace(a_ranked(own=own, relevance=relevance), bar=BAR)
     candidate = ranked.measured.candidate._replace(**fields)
-    return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
+    measured = replace(ranked.measured, candidate=candidate, matched=("word",))
+    return replace(ranked, measured=measured)
 
 
 def selected(

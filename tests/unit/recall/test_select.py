@@ -10,7 +10,8 @@ from support.ranked_candidates import BAR, an_entry, selected
 
 from memd.domain.enums import Origin, SearchMode
 from memd.domain.sleep.consolidation import DIGEST_TAG
-from memd.recall.ranking.rankings import answer_bar
+from memd.recall.ranking.features import TokenMatch
+from memd.recall.ranking.rankings import RankedCandidate, answer_bar
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import (
     ASSISTANT_BARS,
@@ -18,6 +19,7 @@ from memd.recall.select import (
     ENTRIES_MAX,
     NAMED_MODE_ENTRIES,
     NOTE_BARS,
+    RELATED_MATCH,
     REQUEST_BARS,
     TALK_BARS,
     Selection,
@@ -100,6 +102,45 @@ def test_beside_a_prompt_that_asks_nothing_a_memory_has_to_be_likelier(query: st
     assert selected([*its, other], "who wants a crane").items == [*its, other]
     assert selected([*its, other], "the crane").items == [*its, other]
     assert len(selected([*its, other], query, top_k=3).items) == 3
+
+
+def without_words(item: RankedCandidate) -> RankedCandidate:
+    """Return *item* without a word of the prompt."""
+    return replace(item, measured=replace(item.measured, matched=()))
+
+
+def test_a_prompt_that_asks_nothing_gets_nothing_if_no_memory_is_related_to_its_words() -> None:
+    strange = without_words(an_entry(0.6, "of the meadow"))
+    request = "rename the hive to apiary"
+
+    assert selected([strange], request).items == []
+    assert len(selected([strange, an_entry(0.5)], request).items) == 2
+    assert selected([strange, an_entry(0.01)], request).items == []
+    near = replace(strange.measured, match=TokenMatch(RELATED_MATCH, 0.1))
+    assert len(selected([replace(strange, measured=near)], request).items) == 1
+    assert selected([strange], "which hive is it").items == [strange]
+    assert selected([strange], request, preferences="matching").items == [strange]
+    assert len(selected([strange], request, top_k=1).items) == 1
+
+
+def test_what_a_time_or_the_last_session_brings_needs_no_word_of_the_prompt() -> None:
+    last = replace(without_words(an_entry(0.5, "of yesterday")), bar=0.0)
+
+    assert selected([last], "write up what we did yesterday").items == [last]
+
+
+def test_in_other_languages_a_memory_needs_no_word_of_the_prompt() -> None:
+    item = without_words(an_entry(0.6))
+
+    assert len(selected([item], "ich habe den Kasten am Haus gestrichen").items) == 1
+
+
+def test_several_short_sentences_are_no_lookup() -> None:
+    weak = [an_entry(BAR)]
+
+    assert selected(weak, "great. coffee. bye").items == []
+    assert selected(weak, "cool, lunch").items == []
+    assert selected(weak, "the nginx.conf port").items == weak
 
 
 def test_the_digest_of_a_talk_in_no_project_has_to_be_likelier_in_a_prompt() -> None:
