@@ -33,6 +33,8 @@ _ACKNOWLEDGEMENTS = rf"""
     |was looking for)(?:ed)?, (?:i'?m|we'?re) (?:all )?done,
     for (?:today|now|tonight|the day|the week|this week),
     a+h+, o+h+, aha+, h+m+, ship it, what'?s next, (?:coffee|lunch|tea) (?:time|break),
+    (?:good ?)?night(?: night)?, sleep well, you'?re (?:absolutely |totally |quite )?right,
+    (?:i'?m |i am )?off to (?:bed|work|sleep|lunch|dinner|the (?:shops?|gym|office|store|pub)),
     you're welcome, you are welcome, no problem, np, no worries, my pleasure, anytime, well done,
     congrat(?:s|ulations)(?: to)?, agreed, i agree, exactly, absolutely, definitely, of course,
     indeed, done, (?:duly )?noted,

@@ -60,15 +60,20 @@ _FRAGMENT_WORDS_MAX: Final = 3
 
 _REPORT_WORDS_MAX: Final = 8
 """The maximum words of an assistant's report without content ("Sorry, replaced by a buffer.")."""
-# The result of a check: it is true until the next change.
-_RESULT = re.compile(
-    r"\W*(?:(?:done|ok(?:ay)?|good|great|perfect)\W+)?(?:and |now )?(?:all (?:of )?)?"
-    r"(?:the )?(?:\d+ )?(?:\w+ )?"
-    r"(?:tests?|checks?|suite|build|lint(?:er)?|ci|pipeline|deploy(?:ment)?)(?: now| all)?"
-    r" (?:pass(?:es|ed)?|succeed(?:s|ed)?|fail(?:s|ed)?|runs?|ran|works?|worked"
-    r"|(?:is|are|was|were) (?:now |all )?(?:green|red|fine|ok|clean|passing|happy|done))"
-    r"(?: now| again| too)?\W*",
-    re.IGNORECASE,
+# Words of the result of a check, which is true until the next change, and of its counts.
+_OUTCOMES = frozenset(
+    """pass passes passed passing fail fails failed failing succeed succeeds succeeded green red
+    clean happy works worked""".split()  # noqa: SIM905
+)
+_RESULT_WORDS = _OUTCOMES | frozenset(
+    """the a an all of and both with in now again still too also everything is are was were be
+    done ok okay good great perfect fine yes full whole entire existing new other unit integration
+    end-to-end e2e regression smoke test tests check checks suite suites spec specs assertions build
+    builds compile compiles lint linter linting formatter format typecheck types typing ci pipeline
+    deploy deployment job jobs mypy ruff tsc eslint prettier pytest clippy cargo
+    no zero issue issues error errors warning warnings failure failures finding findings
+    file files line lines place places spot spots renamed replaced reformatted formatted wrapped
+    updated fixed changed removed run runs ran rerun""".split()  # noqa: SIM905
 )
 _NAMES = re.compile(r"\d|[`/_:@]|\w\.\w|\w[A-Z]")
 _REPORTS = Phrases(
@@ -108,6 +113,8 @@ _CHOOSES = Phrases(
 _COMMAND = re.compile(
     r"\s*+(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
 )
+# What these verbs announce is not known yet: "let me verify the file is clean".
+_LOOKS = re.compile(r"\b(?:check|verify|confirm|see|ensure)\Z", re.IGNORECASE)
 # "Address: 12 Main Street" states what follows, and "Fix this: ..." may quote it.
 _COLON = re.compile(r"[:\uff1a]\s+\S")
 _QUESTION_MARKS = "?\uff1f"
@@ -142,21 +149,30 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
 
 
 def _says_little(text: str) -> bool:
-    """Return whether an assistant's *text* is a word or two, a result, or a report without names.
+    """Return whether an assistant's *text* is a word or two, or a report without names.
 
     >>> [_says_little(text) for text in ("Poor Fips.", "Sorry, replaced by a buffer.", "Port 80.")]
     [True, True, False]
-    >>> _says_little("All 13 tests pass."), _says_little("The tests need Redis.")
-    (True, False)
     """
-    if _RESULT.fullmatch(text):
-        return True
     words = len(_WORD.findall(text))
     if words > _REPORT_WORDS_MAX or "?" in text or _NAMES.search(text) or CJK.search(text):
         return False
     report = _REPORTS.match(text)
     is_short = words <= _NAME_WORDS_MAX or report is not None
     return is_short and not FINITE.search(text, report.end() if report else 0)
+
+
+def _is_result(sentence: str) -> bool:
+    """Return whether an assistant's *sentence* says only how a check came out, or counts.
+
+    >>> _is_result("All 13 tests pass."), _is_result("Renamed in 14 files; tests green.")
+    (True, True)
+    >>> _is_result("The tests need Redis."), _is_result("The build runs all checks.")
+    (False, False)
+    """
+    words = {word.casefold() for word in _WORD.findall(sentence)}
+    is_known = all(word in _RESULT_WORDS or word.isdecimal() for word in words)
+    return is_known and not words.isdisjoint(_OUTCOMES) and "?" not in sentence
 
 
 def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
@@ -174,13 +190,39 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     core = _strip_lead(bare)
     if not is_asked and not core:
         return Passing.ACKNOWLEDGEMENT
-    if by_assistant and REMARKS.match(core):
-        kind = None if FINITE.search(core) else Passing.REMARK
-    else:
-        kind = _classify_clauses(core, is_asked=is_asked)
-        if by_assistant and kind is Passing.REQUEST:  # "Now fix the import", addressed to itself
-            kind = Passing.REMARK
+    classify = _classify_report if by_assistant else _classify_clauses
+    kind = classify(core, is_asked=is_asked)
     return None if kind in _MAY_BE_STANDING and _is_lasting(bare) else kind
+
+
+def _classify_report(text: str, *, is_asked: bool) -> Passing | None:
+    """Return the kind of an assistant's sentence, None for one that states something."""
+    if _is_result(text):
+        return Passing.REMARK
+    if remark := REMARKS.match(text):
+        return None if _announces_more(text, remark.end()) else Passing.REMARK
+    kind = _classify_clauses(text, is_asked=is_asked)
+    # "Now fix the import" is addressed to itself.
+    return Passing.REMARK if kind is Passing.REQUEST else kind
+
+
+def _announces_more(text: str, start: int) -> bool:
+    """Return whether *text*, an announcement whose verb ends at *start*, also states something.
+
+    >>> [_announces_more(text, len("let me check")) for text in (
+    ...     "let me check if the port is free", "let me check the port, it is taken")]
+    [False, True]
+    """
+    verb = FINITE.search(text, start)
+    if verb is None:
+        return False
+    head, *others = _CLAUSE.split(text)
+    is_in_head = verb.start() < len(head)
+    if is_in_head and not (_LOOKS.search(head, 0, start) or SUBORDINATES.search(head, start)):
+        return True
+    return _COLON.search(text) is not None or any(
+        _states(_strip_lead(clause), is_later=True) for clause in others if clause
+    )
 
 
 def _is_lasting(sentence: str) -> bool:

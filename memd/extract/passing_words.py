@@ -26,7 +26,8 @@ _ONE_MORE = (
 LEAD_INS = Phrases(
     rf"""(?:(?:{
         any_of('''
-    hey, hi, hello, yo, ok, okay, so, well, oh, ah, um, uh, hm+, wow, and, but, also, now, then,
+    hey, hi, hello, yo, ugh+, puh, phew, argh+, oops, (?:ha)+h?, lol, omg, ooh+, yay,
+    ok, okay, so, well, oh, ah, um, uh, hm+, wow, and, but, also, now, then,
     next,
     first, finally, please, pls, plz, thanks, thank you, great, cool, nice, awesome, perfect, good,
     right, yes, yeah, yep, yup, sure, no, nope, alright, all right, anyway, btw, by the way,
@@ -116,15 +117,17 @@ ASKS_UNMARKED = opening(
     r"|was|"
     r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
     r"(?:what|who|where|how)(?:'s|'re)(?! more)",
+    r"(?:do|does) (?:i|we|they|he|she|it|these|those), did (?:we|they|he|she|it), does \w+,"
+    r" (?:can|could|should|shall) (?:i|we), (?:is|was) (?:it|that|this|there)(?! or\b),"
+    r" (?:are|were) (?:they|these|those|there), whats",
     r"(?:what|who|where|how)s(?= (?:the|our|my|your|next|left|still|wrong|new|open)\b)",
     r"(?:warum|wieso|weshalb) (?:ist|war|sind|waren|hat|haben|hatte|hatten|wird|wurde|kann|geht"
     r"|ging|läuft|lief)",
     r"(?:wie|wo|wann|was|wer|welche[rs]? \w+) (?:ist|war|sind|waren|heißt|hieß|läuft|liegt"
     r"|haben wir|hatten wir)(?! (?:egal|mir|uns|ja|doch)\b)",
     r"(?:what|which) \w+ (?:is (?:it|he|she)|(?:are|do|did|can|should|will) (?:i|we|you|they))",
-    r"is there, are there, do we have, do you (?:know|have|think|see|remember|mean|want),"
-    r" does (?:it|"
-    r"this|that), did (?:you|it|we), should (?:i|we), have you, any idea, i wonder,"
+    r"do you (?:know|have|think|see|remember|mean|want),"
+    r" did you, have you, any idea, i wonder,"
     r" i was wondering,"
     r" i'?d like to know, i want to know, i(?:'m| am) curious, i have a question,"
     r" ich frage mich, ich"
@@ -246,16 +249,22 @@ REMARKS = Phrases(
     r"|als nächstes|zuerst|danach|gleich|d'abord|ensuite|primero|luego|prima|poi|primeiro|eerst)"
     r"\W+)*(?:(?:let me"
     r"|let's|"
-    r"i'll|i will|i'm going to|i am going to|i'm|i am|time to)(?: now| just| first| also"
-    r"| quickly| start"
-    r" by| begin by| go ahead and| then)* (?:run|rerun|check|checking|look|looking|read|reading"
+    r"i'll|i will|i'm going to|i am going to|i'm|i am|i (?:now )?need to|time to)(?: now"
+    r"| just| first| also| quickly| start by| begin by| go ahead and"
+    r"| then)* (?:run|rerun|check|checking|look|looking|read|reading"
     r"|search|"
     r"searching|see|start|starting|fix|fixing|update|updating|create|creating|find|finding|examine|"
     r"verify|verifying|try|trying|add|adding|write|writing|continue|open|explore|exploring|review|"
     r"reviewing|test|testing|implement|implementing|make|do|get|take|view|investigate"
     r"|investigating|"
     r"work|working|analy[sz]e|analy[sz]ing|go|commit|push|build|clean|apply|think|know|help|wait|"
-    r"waiting|done|ready|begin|also)\b|(?:running|checking|looking|reading|searching|starting"
+    r"waiting|done|ready|begin|also|refactor|simplify|address|restructure|grep"
+    r"|trace|inspect|confirm|re-read|revert)\b"
+    r"|let me (?:(?:now|also|just|first|quickly) )?(?!(?:explain|say|tell|be|know|clarify|note"
+    r"|remind|put|always|never)\b)[a-z]+\b"
+    r"|i (?:now )?have (?:now )?(?:everything(?: i need)?(?= to\b|\W*$)|(?:all|enough)(?: the)?"
+    r" (?:information|context|details)\b|(?:a|the)(?: \w+)? (?:picture|understanding)\b)"
+    r"|(?:running|checking|looking|reading|searching|starting"
     r"|working|"
     r"thinking|committed|pushed|merged|committet|gepusht|gemergt|commité|poussé)\b"
     rf"|{_ACTS_FOREIGN}|lass mich|ich werde|je vais|laisse-moi|ik ga|ik zal|"

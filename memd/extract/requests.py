@@ -43,6 +43,18 @@ _OBJECT = (
 )
 # Verbs that are orders as a whole clause: "Commit."
 _ALONE = r"(?:commit|push|merge|rebase|deploy|build|test|run|fix|review|publish|search)\W*$"
+# How an answer is to be otherwise: "a bit shorter and funnier".
+_COMPARATIVES = any_of("""
+    shorter, longer, simpler, nicer, funnier, friendlier, warmer, kinder, softer, bolder, brighter,
+    darker, bigger, smaller, larger, wider, narrower, higher, lower, faster, slower, easier, harder,
+    clearer, cleaner, crisper, drier, snappier, catchier, punchier, politer, stronger, gentler,
+    (?:more|less) (?:formal|casual|polite|friendly|detailed|personal|funny|serious|technical)
+""")
+_OTHERWISE = (
+    r"(?:(?:make it|(?:a )?bit|(?:a )?little|much|even|way|still|slightly)\s+)*"
+    rf"(?:{_COMPARATIVES})(?:(?:\s*,\s*|\s+and\s+|\s+but\s+)(?:{_COMPARATIVES}))*"
+    r"(?:\s+(?:please|pls|again))?\W*$"
+)
 # Errands of daily life: "order the cake". One with a number, a later time or a restriction may be
 # a note: "buy milk on the way home".
 _ERRAND_VERBS = r"""
@@ -80,7 +92,7 @@ _JOINT_VERBS = (
 
 ORDERS_NOW = Phrases(
     rf"(?:{_JOINT})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE}"
-    rf"|run (?:{any_of(_COMMANDS)})(?![\w.])|{_ERRANDS})"
+    rf"|run (?:{any_of(_COMMANDS)})(?![\w.])|{_ERRANDS}|{_OTHERWISE})"
     rf"|{_JOINT}(?:{any_of(_JOINT_VERBS)})(?!\w)|{_POLITE}\s+\w+"
 )
 """Matches an order at the start of an English clause."""
