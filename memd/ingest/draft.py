@@ -3,8 +3,9 @@
 Secrets are replaced first, so that chunking cannot split one and all later code sees screened text.
 
 Assistants repeat what memd gave them (decision 0130). Stored as new, such a text would be injected
-twice, and a web text would get the assistant's trust. So a chunk that only repeats is a turn in
-passing, like one that states nothing (decision 0102).
+twice, and a web text would get the assistant's trust. They also confirm what the user just said
+(decision 0390). A chunk that only repeats is a turn in passing, like one that states nothing
+(decision 0102).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.extract.passing import passing_kind
+from memd.extract.passing_words import ASKS
 from memd.guard.privacy import asks_for_privacy
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
@@ -29,7 +31,7 @@ from memd.ingest.withdrawals import may_withdraw
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
-from memd.text.repetition import KnownWords, remove_known
+from memd.text.repetition import KnownWords, confirms, remove_known
 from memd.text.route import route
 from memd.text.words import sentences
 from memd.view.labels import strip_injected
@@ -307,14 +309,25 @@ def strip_fences(request: IngestRequest) -> IngestRequest:
     return request if is_unchanged else request.model_copy(update={"text": text})
 
 
-def mark_repeats(drafts: Drafts, known_texts: Iterable[str]) -> Drafts:
-    """Return *drafts*; chunks that only repeat *known_texts* become remarks in passing."""
+def mark_repeats(
+    drafts: Drafts, known_texts: Iterable[str], last_turn: Iterable[str] = ()
+) -> Drafts:
+    """Return *drafts* of an assistant; chunks that only repeat become remarks in passing.
+
+    They repeat the *known_texts*, or confirm what the user's *last_turn* states, given by its
+    texts. What the user asks is no statement: the answer to "is it Postgres?" stays one.
+    """
     known = KnownWords(known_texts)
-    if not known:
-        return drafts
+    statement = " ".join(
+        sentence
+        for text in last_turn
+        for sentence in sentences(text)
+        if passing_kind(sentence) is None and not ASKS.match(sentence)
+    )
     items = (
         draft
-        if draft.preference is not None or remove_known(draft.content, known).strip()
+        if draft.preference is not None
+        or (remove_known(draft.content, known).strip() and not confirms(draft.content, statement))
         else replace(draft, passing=Passing.REMARK)
         for draft in drafts.items
     )

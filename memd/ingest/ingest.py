@@ -54,7 +54,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import memories
 from memd.store.search import vectors
-from memd.store.session import injections
+from memd.store.session import injections, sessions
 from memd.view.labels import find_fenced
 
 R = TypeVar("R")
@@ -99,19 +99,22 @@ class Ingest:
         check_agent(caller)
         turn = turn_of(request)
 
-        def prepare(conn: Reading) -> tuple[str | None, MemoryLevel | None, list[str]]:
-            injected: list[str] = []
+        def prepare(conn: Reading) -> tuple[str | None, MemoryLevel | None, list[str], list[str]]:
+            injected, last_turn = [], []
             if turn is Origin.ASSISTANT and request.session_id is not None:
                 injected = injections.list_texts(conn, caller.agent_id, request.session_id)
-            return replies.find(conn, caller), agents.level_of(conn, caller.agent_id), injected
+                last_turn = sessions.list_last_statements(conn, caller.agent_id, request.session_id)
+            reply, level = replies.find(conn, caller), agents.level_of(conn, caller.agent_id)
+            return reply, level, injected, last_turn
 
-        reply, level, injected = await self.db.read(prepare)
+        reply, level, injected, last_turn = await self.db.read(prepare)
         if reply is not None:
             return Receipt.model_validate_json(reply)
         drafts = await self._drafts(request if turn is None else strip_fences(request))
         if turn is Origin.ASSISTANT:
             known_texts = [*injected, *find_fenced(request.text)]
-            drafts = await self.work.run_sized(len(request.text), mark_repeats, drafts, known_texts)
+            size = len(request.text)
+            drafts = await self.work.run_sized(size, mark_repeats, drafts, known_texts, last_turn)
         arrival = await self._arrival(request, drafts, level or self.level)
         receipt = await self._commit(caller, [arrival], lambda receipts: receipts[0], Receipt)
         self._notify(caller, [receipt])

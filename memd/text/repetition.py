@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from memd.text.words import ENGLISH_FUNCTION_WORDS, sentences
+from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems, sentences
 
 SHARE = 0.8
 """The share of a sentence's words that one known sentence must contain."""
@@ -27,6 +27,11 @@ _LEAD = frozenset(
     """according based earlier found know known last mentioned memd memories memory note noted notes
     previous previously recall recalled record recorded records remember remembered said saved says
     session sessions shows stored told understood yes ok okay sure right indeed""".split()  # noqa: SIM905
+)
+# Words, besides function words, of an assistant that confirms what it was told: "Set: 30 days."
+_CONFIRMS = frozenset(
+    """set updated changed added stays uses use using scheduled decision open fixed applied applies
+    goes go agreed done will""".split()  # noqa: SIM905
 )
 _NAMES = re.compile(r"\d|[a-z][A-Z]|[./:_]")
 
@@ -64,6 +69,23 @@ class KnownWords:
             and all(number in self._by_word.get(word, ()) for word in distinctive)
             for number, count in counts.items()
         )
+
+
+def confirms(answer: str, statement: str) -> bool:
+    """Return whether *answer* has no name, number, negation or other content new to *statement*.
+
+    >>> told = "paper deadline is november 12, not the 15th"
+    >>> [confirms(text, told) for text in ("Noted: 12 November.", "Noted: 13 November.", "Done.")]
+    [True, False, False]
+    """
+    known = _words(statement)
+    known_words, known_stems = {word.casefold() for word in known}, content_stems(" ".join(known))
+    words = [word for word in _words(answer) if word.casefold() not in _LEAD | _CONFIRMS]
+    return bool(words) and all(
+        word.casefold() in known_words
+        or (not _is_distinctive(word) and content_stems(word) <= known_stems)
+        for word in words
+    )
 
 
 def remove_known(text: str, vocabulary: KnownWords) -> str:

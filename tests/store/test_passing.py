@@ -101,7 +101,7 @@ async def test_what_is_told_on_purpose_or_not_by_owner_or_assistant_is_never_kep
     house: Rooms, fields: dict[str, object]
 ) -> None:
     receipt = await ingested(house, QUESTION, **fields)
-    assert [item.passing for item in (*receipt.stored, *receipt.pending)] == [None]
+    assert [item.passing for item in (*receipt.stored, *receipt.turned_away)] == [None]
 
 
 async def test_what_is_stored_is_never_kept_apart(house: Rooms) -> None:
@@ -297,3 +297,33 @@ async def test_what_an_assistant_says_in_a_talk_of_no_project_is_in_passing(
     assert [chunk.content for chunk in await recalled(house)] == [TOLD] * (passing is None)
     with_turns = await recalled(house, include_passing=True)
     assert [chunk.content for chunk in with_turns] == [TOLD]
+
+
+@pytest.mark.parametrize(
+    ("turn", "answer", "passing"),
+    [
+        (FACT, "Noted: the kilns stand in the north barn.", Passing.REMARK),
+        (FACT, "Noted: the kilns stand in the south barn.", None),
+        ("Is it the north barn where the kilns stand?", FACT, None),
+        ("is the north barn where the kilns stand", FACT, None),
+        ("Move the kilns to the north barn.", FACT, None),
+    ],
+)
+async def test_a_confirmation_of_what_the_user_just_stated_is_a_remark(
+    house: Rooms, turn: str, answer: str, passing: Passing | None
+) -> None:
+    """The user's own turn states it; the answer to a question or request states something new."""
+    place = {"session_id": "s", "project_id": "/home/ada/pottery"}
+    await ingested(house, turn, **place)
+    receipt = await ingested(house, answer, origin=Origin.ASSISTANT, **place)
+    assert [item.passing for item in (*receipt.stored, *receipt.turned_away)] == [passing]
+
+
+async def test_only_the_last_turn_of_the_same_session_is_confirmed(house: Rooms) -> None:
+    place = {"session_id": "s", "project_id": "/home/ada/pottery"}
+    answer = {"text": "Noted: the kilns stand in the north barn.", "origin": Origin.ASSISTANT}
+    await ingested(house, FACT, **place)
+    await ingested(house, "The glaze room is locked on Sundays.", **place)
+    for where in (place, {**place, "session_id": "another"}):
+        receipt = await ingested(house, **{**answer, **where})
+        assert [item.passing for item in (*receipt.stored, *receipt.turned_away)] == [None]

@@ -118,6 +118,32 @@ def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[Sess
     return integrity.list_rows(conn, SessionMemoryRow, rows, integrity.memories)[::-1]
 
 
+def list_last_statements(conn: Reading, agent_id: str, session_id: str) -> list[str]:
+    """Return the texts of the session's last turn of a person that state something, in order.
+
+    Empty if that turn is in passing. Texts that cannot be read are left out.
+    """
+    rows = conn.execute(
+        """
+        SELECT m.content
+          FROM session AS s
+               JOIN agent AS a ON a.agent_key = s.agent_key
+               JOIN memory AS m ON m.session_key = s.session_key
+         WHERE a.agent_id = :agent_id AND s.session_id = :session_id
+           AND m.origin = 'person' AND m.state IN ('active', 'pending')
+           AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
+           AND m.ordinal = (SELECT l.ordinal
+                              FROM memory AS l
+                             WHERE l.session_key = s.session_key AND l.origin = 'person'
+                             ORDER BY l.ordinal DESC
+                             LIMIT 1)
+         ORDER BY m.part, m.memory_key
+        """,
+        {"agent_id": agent_id, "session_id": session_id},
+    )
+    return [str(text) for (text,) in integrity.skip_undecodable(conn, rows, "memory")]
+
+
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
     """Return key and agent id of sessions that are inactive for IDLE_US and not ended yet."""
     rows = conn.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.repetition import KnownWords, remove_known
+from memd.text.repetition import KnownWords, confirms, remove_known
 
 TOLD = KnownWords(
     [
@@ -57,3 +57,20 @@ def test_only_the_sentences_that_were_told_are_taken_out() -> None:
     assert remove_known(text, TOLD) == left
     assert remove_known(text, KnownWords(())) == text
     assert remove_known("Nothing of it.\n\n  Indented.", TOLD) == "Nothing of it.\n\n  Indented."
+
+
+@pytest.mark.parametrize(
+    ("answer", "does"),
+    [
+        ("Noted: 12 November.", True),
+        ("Understood, the deadline of the paper stays 12 November.", True),
+        ("Noted: 13 November.", False),
+        ("No paper in November.", False),
+        ("The deadline is in paper.toml.", False),
+        ("Noted.", False),
+        ("", False),
+    ],
+)
+def test_a_confirmation_has_nothing_that_was_not_stated(answer: str, does: bool) -> None:
+    assert confirms(answer, "paper deadline is november 12, The Cryosphere") is does
+    assert not confirms(answer, "")
