@@ -313,7 +313,7 @@ _REASON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEFORE_REASON_MIN = 2  # words: in "well, my editor is Vim" there is no reason
-_REASON_BEFORE = re.compile(rf"\W*{_BECAUSE}\b[^,;]+,\s*", re.IGNORECASE)
+_REASON_BEFORE = re.compile(rf"\W{{0,8}}+{_BECAUSE}\b[^,;]+,\s*", re.IGNORECASE)
 # What makes a clause more than a reason.
 _RESTRICTS = re.compile(
     r"\b(?:but|except|unless|only|instead|otherwise|aber|außer|ausser|nur|sondern|mais|sauf|pero"

@@ -78,8 +78,8 @@ _OPINES = Phrases(
 )
 # What takes back the statement behind it: "forget that I hate fish", but not "don't forget that".
 _DISCLAIMS = Phrases(
-    r"^\W*(?:(?:please|pls|ok(?:ay)?|and|so|now|well|actually|just|you can|can you|you should|bitte"
-    r"|por favor),? )*"
+    r"^\W{0,8}+(?:(?:please|pls|ok(?:ay)?|and|so|now|well|actually|just|you can|can you|you should"
+    r"|bitte|por favor),? ){0,4}+"
     r"(?:(?:forget|ignore|disregard)(?: about)?(?: the fact)?"
     r"|(?:stop|quit) (?:remembering|assuming|thinking|believing|saying)"
     r"|(?:it's|it is|its) (?:no longer|not) (?:true|the case)(?: any ?more)?"
