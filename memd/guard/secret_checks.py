@@ -6,7 +6,9 @@ Each check gets the candidate without white space.
 from __future__ import annotations
 
 import base64
+import math
 import re
+from collections import Counter
 
 
 def is_mixed(secret: str) -> bool:
@@ -48,19 +50,50 @@ def is_written_password(secret: str) -> bool:
 
 
 def is_assigned_password(secret: str) -> bool:
-    """Return whether *secret*, the value after ``password:`` or ``password =``, is a password.
+    """Return whether *secret*, a value assigned to a password, is one.
 
     In this position lower-case letters with a number within or after them are enough, unless they
-    name an algorithm or something usually numbered.
+    name an algorithm or something usually numbered; so is a generated value.
 
-    >>> [is_assigned_password(word) for word in ("hunter2secret", "base64encoded", "postgres16")]
-    [True, False, False]
+    >>> [is_assigned_password(word) for word in ("hunter2secret", "kirschbaum77", "postgres16")]
+    [True, True, False]
     """
-    return is_written_password(secret) or (
-        _NO_PASSWORD.search(secret) is None
-        and _LETTERS_AROUND_NUMBER.fullmatch(secret) is not None
-        and _ALGORITHM.match(secret) is None
-    )
+    if is_written_password(secret) or is_generated(secret):
+        return True
+    return _LETTERS_AND_NUMBER.fullmatch(secret) is not None and not _NUMBERED.match(secret)
+
+
+def is_generated(secret: str) -> bool:
+    """Return whether *secret* is random like a generated token, unlike names, paths and versions.
+
+    It has letters and digits, and at every eighth character or oftener these alternate or a
+    capital begins no word; names have a number or two.
+
+    >>> [is_generated(value) for value in ("mk_7ac91be04d5f6283", "user_profile_v2_2024")]
+    [True, False]
+    """
+    if len(secret) < _GENERATED_CHARS_MIN or not is_mixed(secret):
+        return False
+    if _NO_TOKEN.search(secret) or is_placeholder(secret):
+        return False
+    alternations = len(_ALTERNATIONS.findall(secret))
+    return alternations >= max(3, len(secret) / 8) and entropy(secret) >= _GENERATED_BITS_MIN
+
+
+def is_placeholder(secret: str) -> bool:
+    """Return whether *secret* says that it stands for one, as "your-key" and "xxxxx" do."""
+    return _STANDS_FOR.search(secret) is not None
+
+
+def entropy(secret: str) -> float:
+    """Return the Shannon entropy of *secret* in bits per character.
+
+    >>> entropy("aabb"), entropy("aaaa")
+    (1.0, 0.0)
+    """
+    length = len(secret)
+    shares = [count / length for count in Counter(secret).values()]
+    return -sum(share * math.log2(share) for share in shares) + 0.0
 
 
 def is_random(secret: str) -> bool:
@@ -145,8 +178,17 @@ _NO_PASSWORD = re.compile(
     r"[(){}\[\]<>|\\/;&_=$]|\.[A-Za-z]{2}|::|->"
 )  # code, paths, names of hosts
 _WORDS_AND_NUMBER = re.compile(r"[a-z]{3,}(?:-[a-z]{3,})+-?\d{1,6}")
-_LETTERS_AROUND_NUMBER = re.compile(r"[a-z]{3,}\d{1,4}[a-z]{3,}")
-_ALGORITHM = re.compile(r"base|sha|utf|md|argon|scrypt|bcrypt|pbkdf|oauth|http|ipv|hmac|aes|rsa")
+_LETTERS_AND_NUMBER = re.compile(r"[a-z]{3,}\d{1,4}(?:[a-z]{3,})?")
+_NUMBERED = re.compile(
+    r"base|sha|utf|md|argon|scrypt|bcrypt|pbkdf|oauth|http|ipv|hmac|aes|rsa|postgres|mysql|python"
+    r"|test|user|admin|pass|secret|token|field|value|version|example"
+)
+_GENERATED_CHARS_MIN, _GENERATED_BITS_MIN = 14, 2.75
+_NO_TOKEN = re.compile(r"://|\.[a-z][a-z0-9]{1,4}$|^(?i:sha|md)\d{1,3}[:=-]")  # URLs, files, hashes
+_ALTERNATIONS = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)|(?<=[a-z])(?=[A-Z](?![a-z]))")
+_STANDS_FOR = re.compile(
+    r"example|placeholder|x{5}|your[-_]|changeme|redacted|dummy|\*{3}|\.{3}", re.IGNORECASE
+)
 _FOUR_LETTERS = re.compile(
     r"also|been|both|code|does|done|each|even|ever|from|have|here|into|just|keep|kept|know|like|long"
     r"|made|mail|make|more|most|much|must|need|none|once|only|open|over|page|same|send|site|some"

@@ -12,16 +12,14 @@ keywords; compiling all would take a fifth of memd's start time.
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memd.guard.secret_checks import is_mixed
-from memd.guard.secret_shapes import SHAPES, SecretShape
+from memd.guard.secret_checks import entropy, is_mixed, is_placeholder, is_random
+from memd.guard.secret_shapes import ASSIGNED, SHAPES, SecretShape
 
 _RULES = Path(__file__).with_suffix(".json")
 _BYTES_MAX = 4 << 20  # of memory for one compiled pattern
@@ -41,9 +39,16 @@ _HASH = re.compile(
     r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|cred|api|pat\b|webhook", re.IGNORECASE)
-_PLACEHOLDER = re.compile(
-    r"example|placeholder|x{5}|your[-_]|changeme|redacted|dummy|\*{3}|\.{3}", re.IGNORECASE
+_SECRET_KEY = re.compile(
+    r"(?i:api|access|secret|auth|private|sign(?:ing)?|encryption|master|service|account|client"
+    r"|licen[sc]e|admin|deploy)(?i:[ _-]?(?:key|schlüssel))$|[A-Z0-9]_KEY$"
 )
+_OPEN_KEY = re.compile(
+    r"(?i:publi(?:c|shable)|pub|cache|host|primary|foreign|sort|partition|idempotency|redis|s3"
+    r"|object|row)(?i:[ _-]?(?:key|schlüssel))$"
+)
+_KEY = re.compile(r"key|schlüssel", re.IGNORECASE)
+_NAME_CHARS_MAX = 24
 
 
 class Match(NamedTuple):
@@ -109,8 +114,8 @@ def detector() -> Detector:
 
 
 def shapes() -> tuple[SecretShape, ...]:
-    """Return all shapes, memd's own first."""
-    return (*SHAPES, *_rule_shapes())
+    """Return all shapes, memd's own first; of those for the same secret, the first names it."""
+    return (*SHAPES, *_rule_shapes(), ASSIGNED)
 
 
 def has_sign(sign: str, text: str) -> bool:
@@ -166,9 +171,9 @@ class _Check:
         self._without = without
 
     def __call__(self, secret: str) -> bool:
-        if _entropy(secret) < self._entropy or (self._mixed and not is_mixed(secret)):
+        if entropy(secret) < self._entropy or (self._mixed and not is_mixed(secret)):
             return False
-        if _PLACEHOLDER.search(secret) or any(
+        if is_placeholder(secret) or any(
             _compile_sign(spared).search(secret) for spared in self._spared
         ):
             return False
@@ -180,25 +185,23 @@ def _any_of(patterns: list[str]) -> str:
     return "|".join(f"(?:{pattern})" for pattern in patterns)
 
 
-def is_named_hash(match: Match, text: str) -> bool:
-    """Return whether a match is a hash or an id after an issuer's name, without a word for secrets.
+def has_harmless_name(match: Match, text: str) -> bool:
+    """Return whether the name before a value tells that it opens nothing.
 
-    Commits and ids are written like this, too: "sonar project 0a1b...".
+    After an issuer's name without a word for secrets, a hash or an id is one of a commit or a
+    project: "sonar project 0a1b...". A key of a cache or a row opens nothing, nor does a public
+    one; a value after "key" alone, without capitals, is usually one of these.
     """
-    if not match.shape.named or not _HASH.fullmatch(text[match.secret_start : match.end].lower()):
+    secret = text[match.secret_start : match.end]
+    if match.shape.named:
+        is_hash = _HASH.fullmatch(secret.lower()) is not None
+        return is_hash and not _SECRET_NAME.search(text[match.start : match.secret_start])
+    if match.shape is not ASSIGNED or not (key := _KEY.match(text, match.start)):
         return False
-    return not _SECRET_NAME.search(text[match.start : match.secret_start])
-
-
-def _entropy(secret: str) -> float:
-    """Return the Shannon entropy of *secret* in bits per character.
-
-    >>> _entropy("aabb"), _entropy("aaaa")
-    (1.0, 0.0)
-    """
-    length = len(secret)
-    shares = [count / length for count in Counter(secret).values()]
-    return -sum(share * math.log2(share) for share in shares) + 0.0
+    name = text[max(0, match.start - _NAME_CHARS_MAX) : key.end()]
+    if _OPEN_KEY.search(name):
+        return True
+    return not (is_random(secret) or _SECRET_KEY.search(name))
 
 
 def _spans(shape: SecretShape, match: Any) -> tuple[int, int, int]:

@@ -2,7 +2,7 @@
 
 Only values with a distinctive form are listed: a prefix reserved by an issuer, a position that
 only a password can have, or a checksum. Neither the word "password" nor high entropy, which commit
-hashes have as well, is enough; both together are (decision 0316).
+hashes have as well, is enough; both together are (decisions 0316, 0393).
 Most issuers are in the third-party rules (:mod:`memd.guard.secret_rules`).
 """
 
@@ -18,6 +18,7 @@ from memd.guard.secret_checks import (
     is_card,
     is_credentials,
     is_dense,
+    is_generated,
     is_iban,
     is_mixed,
     is_password,
@@ -50,8 +51,13 @@ _NAME_PATTERN = (
     r"|mot de passe|wachtwoord|senha|palavra[- ]passe|lösenord(?:et)?|adgangskoden?|hasło)"
 )
 _NAME_KEYWORDS = "pass|kennwort|pw|psk|contraseña|wachtwoord|senha|lösenord|adgangskode|hasło"
-_ASSIGNS = r"(?:[=:]|->|\b(?:is|ist|lautet|es|est)\b|[éèä]r?[ \t])"  # RE2 has no \b beside these
-_VALUE = r"([^\s\"'`$<{*(\[][^\s\"'`<>,;]{6,62}[^\s\"'`<>.,;:)])"
+_QUOTE = r"[\\\"'`]{0,2}"  # with a backslash in JSON within JSON
+_ASSIGNS = (  # "=", ": str =", ":=", "=>", ":", "->", "is"; RE2 has no \b beside the last letters
+    r"(?:(?::[ \t]?[a-z]{1,20}[ \t])?:?=>?|:|->|\b(?:is|ist|lautet|es|est)\b|[éèä]r?[ \t])"
+)
+_ASSIGNMENT = rf"{_QUOTE}(?:[ \t][^\s:=]{{1,20}}){{0,6}}[ \t]{{0,2}}{_ASSIGNS}[ \t]{{0,2}}{_QUOTE}"
+_BLANK = rf"{_QUOTE}[ \t]{{1,3}}{_QUOTE}"  # "--token x"
+_VALUE = r"([^\s\"'`\\$<{*(\[][^\s\"'`\\<>,;]{6,62}[^\s\"'`\\<>.,;:)])"
 _PEM_NAME = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 SHAPES = (
@@ -162,19 +168,16 @@ SHAPES = (
         check=is_password,
         keywords="PASSWORD|MYSQL_PWD|REDISCLI_AUTH|SSHPASS",
     ),
-    SecretShape(  # "password = x", "the pw for staging is x", "user me pw x"
+    SecretShape(  # "user me pw x"
         "password",
-        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}\b[\"'`]?"
-        rf"(?:(?:[ \t][^\s:=]{{1,20}}){{0,4}}[ \t]{{0,2}}{_ASSIGNS}"
-        rf"|[ \t])[ \t]{{0,2}}[\"'`]?{_VALUE}",
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}{_BLANK}{_VALUE}",
         wraps=False,
         check=is_written_password,
         keywords=_NAME_KEYWORDS,
     ),
-    SecretShape(
+    SecretShape(  # "password = x", "the pw for staging is x"
         "password",
-        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}[\"'`]?[ \t]?[=:]"
-        rf"[ \t]{{0,2}}[\"'`]?{_VALUE}",
+        rf"(?i)\b(?:[a-z0-9]{{1,20}}[_-]){{0,3}}{_NAME_PATTERN}{_ASSIGNMENT}{_VALUE}",
         wraps=False,
         check=is_assigned_password,
         keywords=_NAME_KEYWORDS,
@@ -258,6 +261,17 @@ SHAPES = (
     ),
 )
 """memd's own shapes, which third-party rules lack or match too narrowly."""
+
+ASSIGNED = SecretShape(  # "API_KEY=x", "the api token is x", "--token x"
+    "generic-secret",
+    rf"(?i)(?:token|secret|key|schlüssel)(?:{_ASSIGNMENT}|{_BLANK})"
+    # Not the name of a function or an attribute, which a bracket follows.
+    r"([\w+-][\w+/=.~:%!@#^*?-]{12,}[\w+/=-])(?:[.:!?]{0,3}(?:[^\w.:!?(\[{<$]|$))",
+    wraps=False,
+    check=is_generated,
+    keywords="token|secret|key|schlüssel",
+)
+"""A generated value after a word for a secret, of any issuer."""
 
 CARD = SecretShape("card-number", "", wraps=False, check=is_card)
 CARDS = re.compile(r"(?<![\w.-])(?=[2-6])\d(?:[ -]?\d){12,18}(?![\w-])(?!\.\d)")

@@ -27,7 +27,15 @@ from memd.base.errors import SecretRefusedError
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secret_checks import has_card_context
-from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, has_sign, is_named_hash
+from memd.guard.secret_rules import (
+    ACCOUNT,
+    ANY,
+    NUMBER,
+    Match,
+    detector,
+    has_harmless_name,
+    has_sign,
+)
 from memd.guard.secret_shapes import CARD, CARDS, EXAMPLES, IBAN, IBANS, SecretShape
 from memd.view.view import hidden_characters
 
@@ -212,7 +220,7 @@ def _check_match(match: Match, text: str) -> Iterator[_Finding]:
     # A match in the middle of a word is part of a longer name.
     if start == match.start and start and text[start].isalnum() and text[start - 1].isalnum():
         return
-    if not is_named_hash(match, text):
+    if not has_harmless_name(match, text):
         yield from _validate(match.shape, text, start, match.end)
 
 
