@@ -1,16 +1,17 @@
 """Replace what was imported from a source, for example when an edited file is imported again.
 
-Chunks that the source still has, with the same tags and date, keep their ids. Chunks that it no
-longer has are superseded (SPEC D21), that is archived, and can be restored.
+Chunks that the source still has, with the same tags and date, keep their ids, and an edited text:
+the source has not changed there since. Chunks that it no longer has are superseded (SPEC D21), that
+is archived, and can be restored.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
-from typing import NamedTuple
 
 from memd.archive.authorship import check_may_change
 from memd.base.clock import to_us
@@ -25,19 +26,10 @@ from memd.ingest.filing import Arrival
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal, sources
-from memd.store.memory.sources import SourceRow
+from memd.store.memory.sources import SourceRow, SourceText
 
 RESTORABLE = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
 """Reasons of archived memories that are restored when their source has them again."""
-
-
-class _ChunkIdentity(NamedTuple):
-    """Two chunks of a source are the same if they agree in these fields."""
-
-    content_hash: bytes
-    namespace: str
-    occurred_at_us: int | None
-    tags: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -111,41 +103,48 @@ def _compare(
 
 def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
     """Sort the chunks of *arrivals* into new, restored and unchanged ones of *diff*."""
-    rows_by_identity: dict[_ChunkIdentity, SourceRow] = {}
-    for row in rows:
-        rows_by_identity.setdefault(
-            _ChunkIdentity(row.content_hash, row.namespace, row.occurred_at_us, row.tags), row
-        )
-    seen: set[_ChunkIdentity] = set()
-    for arrival in arrivals:
+    chunks = [(arrival, list(_chunks(arrival))) for arrival in arrivals]
+    rows_by_text = _by_text(rows, {text for _, drafts in chunks for _, text in drafts})
+    seen: set[SourceText] = set()
+    for arrival, drafts in chunks:
         new: list[Draft] = []
-        for draft, identity in _chunks(arrival):
-            if identity in seen:
+        for draft, text in drafts:
+            if text in seen:
                 continue
-            seen.add(identity)
-            if identity not in rows_by_identity:
+            seen.add(text)
+            if text not in rows_by_text:
                 new.append(draft)
-            elif rows_by_identity[identity].reason in RESTORABLE:
-                diff.restored.append(rows_by_identity[identity])
+            elif rows_by_text[text].reason in RESTORABLE:
+                diff.restored.append(rows_by_text[text])
             else:
-                diff.unchanged.append(rows_by_identity[identity])
+                diff.unchanged.append(rows_by_text[text])
         if new:
-            drafts = replace_fields(arrival.drafts, items=tuple(new))
-            diff.new.append(replace_fields(arrival, drafts=drafts))
+            new_drafts = replace_fields(arrival.drafts, items=tuple(new))
+            diff.new.append(replace_fields(arrival, drafts=new_drafts))
 
 
-def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _ChunkIdentity]]:
+def _by_text(
+    rows: Sequence[SourceRow], texts: AbstractSet[SourceText]
+) -> dict[SourceText, SourceRow]:
+    """Return the memory of each text; *texts* are those that the source has now.
+
+    A memory that was edited is of its imported text, too, unless the source has the new one.
+    """
+    rows_by_text: dict[SourceText, SourceRow] = {}
+    for row in rows:
+        rows_by_text.setdefault(row.text, row)
+    for row in rows:
+        if row.text not in texts and row.reason != ArchiveReason.SUPERSEDED:
+            rows_by_text.setdefault(row.imported, row)
+    return rows_by_text
+
+
+def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, SourceText]]:
     occurred_at_us = to_us(arrival.request.occurred_at)
     for draft in arrival.drafts.items:
-        yield (
-            draft,
-            _ChunkIdentity(
-                hashlib.sha256(draft.content.encode()).digest(),
-                arrival.drafts.namespace,
-                occurred_at_us,
-                arrival.drafts.tags,
-            ),
-        )
+        content_hash = hashlib.sha256(draft.content.encode()).digest()
+        drafts = arrival.drafts
+        yield draft, SourceText(content_hash, drafts.namespace, occurred_at_us, drafts.tags)
 
 
 def _is_visible(row: SourceRow) -> bool:

@@ -15,7 +15,13 @@ from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestManyRequest, IngestRequest, ReplaceResult, ReplaceSourceRequest
-from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, MemoryStoreRequest
+from memd.domain.memory import (
+    MemoryFilter,
+    MemoryMetadata,
+    MemoryQuery,
+    MemoryStoreRequest,
+    MemoryUpdate,
+)
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
 from memd.store.access import changes
@@ -122,6 +128,54 @@ async def test_tags_and_date_belong_to_what_a_file_says(house: Rooms) -> None:
     day = datetime(2026, 11, 21, 12, tzinfo=UTC)
     assert counts(await says(house, "one", tags=("b",), occurred_at=day)) == (1, 0, 1)
     assert len(await visible(house)) == 1
+
+
+async def edit(house: Rooms, before: str, text: str, origin: Origin = Origin.PERSON) -> str:
+    memory_id = (await visible(house))[before]
+    update = MemoryUpdate(content=text, origin=origin)
+    return (await house.ingest.update(ADA, memory_id, update)).id
+
+
+async def test_a_text_that_was_edited_since_stays_while_the_file_has_not_changed_there(
+    house: Rooms,
+) -> None:
+    await says(house, "The dev server is on 5174.", "The door is blue.", tags=("a",))
+    edited = await edit(house, "The dev server is on 5174.", "The dev server is on 5180.")
+
+    again = await says(house, "The dev server is on 5174.", "The door is green.", tags=("a",))
+
+    assert counts(again) == (1, 1, 1)
+    after = await visible(house)
+    assert set(after) == {"The dev server is on 5180.", "The door is green."}
+    assert after["The dev server is on 5180."] == edited
+
+
+async def test_a_file_that_changed_where_its_text_was_edited_takes_precedence(
+    house: Rooms,
+) -> None:
+    await says(house, "The dev server is on 5174.")
+    await edit(house, "The dev server is on 5174.", "The dev server is on 5180.")
+
+    assert counts(await says(house, "The dev server is on 5190.")) == (1, 0, 1)
+    assert set(await visible(house)) == {"The dev server is on 5190."}
+    assert counts(await says(house, "The dev server is on 5174.")) == (1, 0, 1)
+    assert set(await visible(house)) == {"The dev server is on 5174."}
+
+
+async def test_a_file_that_was_edited_as_its_memory_was_says_the_same(house: Rooms) -> None:
+    await says(house, "The lamp is red.")
+    await edit(house, "The lamp is red.", "The lamp is blue.")
+
+    assert counts(await says(house, "The lamp is blue.", "The lamp is red.")) == (1, 1, 0)
+    assert set(await visible(house)) == {"The lamp is blue.", "The lamp is red."}
+
+
+async def test_what_an_assistant_changed_since_stays_as_well(house: Rooms) -> None:
+    await says(house, "The lamp is red.")
+    await edit(house, "The lamp is red.", "The lamp is blue.", Origin.ASSISTANT)
+
+    assert counts(await says(house, "The lamp is red.")) == (0, 1, 0)
+    assert set(await visible(house)) == {"The lamp is blue."}
 
 
 async def test_other_sources_and_remarks_about_the_file_are_left_alone(house: Rooms) -> None:

@@ -6,6 +6,7 @@ lists the memories imported in bulk from one source, for a later import to compa
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import json
 from collections.abc import Sequence
@@ -100,17 +101,27 @@ def _mark(conn: Writing, sha256: bytes) -> bytes:
     return hmac.digest(conn.ensure_secret(_META_KEY), sha256, "sha256")
 
 
-class SourceRow(NamedTuple):
-    """A memory of a source. *reason* is why it is in the archive, None when it is not."""
+class SourceText(NamedTuple):
+    """A text of a source; two are the same if they agree in these fields."""
 
-    memory_key: int
-    memory_id: str
     content_hash: bytes
     namespace: str
     occurred_at_us: int | None
+    tags: tuple[str, ...]
+
+
+class SourceRow(NamedTuple):
+    """A memory of a source. *reason* is why it is in the archive, None when it is not.
+
+    *imported* is its text as it was imported, which is *text* unless it was edited since.
+    """
+
+    memory_key: int
+    memory_id: str
     state: str
     reason: str | None
-    tags: tuple[str, ...]
+    text: SourceText
+    imported: SourceText
 
 
 def list_imported(
@@ -119,14 +130,16 @@ def list_imported(
     """Return the memories imported from *source* or its parts (``notes.md#3``), visible ones first.
 
     Memories in the trash and expired ones are left out; quarantined ones are included. A memory
-    that only names the source, such as an assistant's remark on a file, was not imported.
+    that only names the source, such as an assistant's remark on a file, was not imported. The
+    elements of ``snapshot`` are those of HASHED_NAMES.
     """
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.memory_id, m.content_hash, m.namespace, m.occurred_at_us,
-               m.state, r.reason,
+        SELECT m.memory_key, m.memory_id, m.state, r.reason, m.content_hash, m.namespace,
+               m.occurred_at_us,
                (SELECT json_group_array(t.tag ORDER BY t.ordinal)
-                  FROM memory_tag AS t WHERE t.memory_key = m.memory_key)
+                  FROM memory_tag AS t WHERE t.memory_key = m.memory_key),
+               v.snapshot ->> 11, v.snapshot ->> 21, v.snapshot ->> 24
           FROM (SELECT memory_key
                   FROM memory
                  WHERE agent_key = :agent_key AND reference = :source
@@ -138,6 +151,7 @@ def list_imported(
                    AND substr(reference, length(:source) + 2) NOT GLOB '*[^0-9]*') AS k
                CROSS JOIN memory AS m ON m.memory_key = k.memory_key
                LEFT JOIN archive AS r ON r.memory_key = m.memory_key
+               LEFT JOIN memory_version AS v ON v.memory_key = m.memory_key AND v.version = 1
          WHERE m.batch IS NOT NULL AND NOT m.is_summary
            AND m.state NOT IN ('trashed', 'stale')
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
@@ -145,4 +159,13 @@ def list_imported(
         """,
         {"agent_key": agent_key, "source": source, "now_us": now_us},
     )
-    return [SourceRow._make((*row[:-1], tuple(json.loads(row[-1])))) for row in rows]
+    imported = []
+    for *named, content_hash, namespace, at_us, tags, first, first_at_us, first_tags in rows:
+        key, memory_id, state, reason = named
+        text = SourceText(content_hash, namespace, at_us, tuple(json.loads(tags)))
+        original = text
+        if first is not None:
+            first_hash = hashlib.sha256(first.encode()).digest()
+            original = SourceText(first_hash, namespace, first_at_us, tuple(json.loads(first_tags)))
+        imported.append(SourceRow(key, memory_id, state, reason, text, original))
+    return imported
