@@ -31,7 +31,7 @@ def list_projects(agent: options.Agent = None) -> None:
     Other commands take them with --project: the id, or the name of the folder.
     """
     print_items(
-        {"items": _known_projects(agent)},
+        {"items": known_projects(agent)},
         (word_column("PROJECT", str, whole=True, stored=True),),
         nothing="no session or memory is of a project",
     )
@@ -72,7 +72,7 @@ def move(
         )
     if not (old or of_none):
         raise InvalidError("OLD is missing", hint="memd project list shows the known projects")
-    known = _known_projects(agent)
+    known = known_projects(agent)
     project_id = _old_id(old, known) if old else None
     new_id = None if to_none else _new_id(new, known)
     params = options.without_none(agent_id=agent)
@@ -125,10 +125,16 @@ def project_id_or_here(typed: str | None, agent: str | None, *, stores: bool = F
     if typed:
         return find_project_id(typed, agent, stores=stores)
     here = Path.cwd()
-    if tree := working_tree(str(here)):
-        return tree
-    known = _known_projects(agent) if project_of(str(here)) else []
-    return next((str(folder) for folder in (here, *here.parents) if str(folder) in known), None)
+    return project_of_folder(here, known_projects(agent) if project_of(str(here)) else [])
+
+
+def project_of_folder(folder: Path, known: Sequence[str]) -> str | None:
+    """Return the git working tree of *folder*, or the nearest folder above that is *known*.
+
+    *known* are the projects of sessions and memories. None if there is neither.
+    """
+    above = (str(place) for place in (folder, *folder.parents))
+    return working_tree(str(folder)) or next((place for place in above if place in known), None)
 
 
 def find_project_id(typed: str | None, agent: str | None, *, stores: bool = False) -> str | None:
@@ -139,7 +145,7 @@ def find_project_id(typed: str | None, agent: str | None, *, stores: bool = Fals
     """
     if not typed:
         return typed
-    known = _known_projects(agent)
+    known = known_projects(agent)
     path = os.path.normpath(Path.cwd() / typed)
     project_id = _match_one(
         typed, match_projects(typed, path, project_of(path), known), "--project"
@@ -167,7 +173,7 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
 
     Nothing is known of *project_id*, but of a folder with the same name that no longer exists.
     """
-    known = _known_projects(agent) if project_id else []
+    known = known_projects(agent) if project_id else []
     if not project_id or project_id in known:
         return
     name = folder_name(project_id)
@@ -181,7 +187,8 @@ def report_moved(project_id: str | None, agent: str | None) -> None:
             )
 
 
-def _known_projects(agent: str | None) -> list[str]:
+def known_projects(agent: str | None) -> list[str]:
+    """Return the ids of the projects of the agent's sessions and memories, in order."""
     with daemon() as client:
         params = without_none(agent_id=agent, limit=_PAGE)
         return list(iter_items(client, "session.projects", params))

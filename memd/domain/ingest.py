@@ -84,15 +84,17 @@ class ReplaceSourceRequest(Value):
 
 
 class ReplaceResult(Value):
-    """Counts of a source's chunks that are *new*, unchanged, and superseded.
+    """Counts of a source's chunks that are *new*, unchanged, *moved*, and superseded.
 
-    *ids* are the memories of the request's items; a dry run has none for new ones.
+    *moved* ones are unchanged but for the project that the request names. *ids* are the memories
+    of the request's items; a dry run has none for new ones.
     Superseded memories are archived and can be restored.
     """
 
     ids: tuple[Name, ...] = ()
     new: int = Field(default=0, ge=0)
     unchanged: int = Field(default=0, ge=0)
+    moved: int = Field(default=0, ge=0)
     superseded: int = Field(default=0, ge=0)
     quarantined: int = Field(default=0, ge=0)
     """How many of the new ones are quarantined because they look like an attack."""

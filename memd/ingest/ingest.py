@@ -141,9 +141,9 @@ class Ingest:
     async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> ReplaceResult:
         """Replace the contents of a source, in one transaction (decision 0086).
 
-        Known chunks keep their ids, new ones are stored whatever their importance, and those that
-        the source no longer has are superseded. Raises what :meth:`ingest_many` does, and
-        DeniedError as ``check_may_change`` does.
+        Known chunks keep their ids, and are moved to the project that is named; new ones are stored
+        whatever their importance, and those that the source no longer has are superseded. Raises
+        what :meth:`ingest_many` does, and DeniedError as ``check_may_change`` does.
         """
         check_agent(caller)
         items = [item.model_copy(update={"source": request.source}) for item in request.items]
@@ -152,7 +152,7 @@ class Ingest:
             expected = await self.db.read(
                 lambda conn: preview(conn, caller, request, arrivals, self.clock.now_us())
             )
-            if request.dry_run or not (expected.new or expected.superseded):
+            if request.dry_run or not (expected.new or expected.moved or expected.superseded):
                 return expected  # nothing to write, as for most files of a repeated import
         receipts: list[Receipt] = []
 

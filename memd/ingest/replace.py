@@ -27,6 +27,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal, sources
 from memd.store.memory.sources import SourceRow, SourceText
+from memd.store.session import projects
 
 RESTORABLE = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
 """Reasons of archived memories that are restored when their source has them again."""
@@ -41,6 +42,15 @@ class _SourceDiff:
     unchanged: list[SourceRow] = field(default_factory=list)
     restored: list[SourceRow] = field(default_factory=list)
     superseded: list[SourceRow] = field(default_factory=list)
+    moved: dict[int, str] = field(default_factory=dict)
+    """The new projects of restored and unchanged memories, by their keys."""
+
+    def add_known(self, row: SourceRow, project_id: str | None) -> None:
+        """Add the memory of a chunk of *project_id*; None leaves it in its project."""
+        (self.restored if row.reason in RESTORABLE else self.unchanged).append(row)
+        project = None if project_id is None else screen_name(project_id)
+        if project not in {None, row.project_id}:
+            self.moved[row.memory_key] = project
 
     @property
     def new_count(self) -> int:
@@ -68,13 +78,17 @@ def replace(
 ) -> tuple[ReplaceResult, list[Receipt]]:
     """Store the new chunks of a source and supersede those it no longer has, in one transaction.
 
+    Known ones are moved to the project of their chunks.
     If the request says that ``more`` follows, nothing is superseded yet. Raises DeniedError as
     ``check_may_change`` does.
     """
     diff = _compare(conn, caller, request, arrivals, now_us)
     superseded = [row.memory_key for row in diff.superseded]
-    check_may_change(conn, caller, superseded)
+    check_may_change(conn, caller, [*superseded, *diff.moved])
     removal.supersede(conn, superseded, now_us, new_id=ids.new)
+    for project_id in set(diff.moved.values()):
+        keys = [key for key, project in diff.moved.items() if project == project_id]
+        projects.move_memories(conn, keys, names.ensure_project(conn, project_id, now_us))
     for row in diff.restored:
         removal.restore(conn, row.memory_key, now_us)
     receipts = store_arrivals(conn, caller, diff.new, ids, now_us)
@@ -92,7 +106,7 @@ def _compare(
     source = screen_name(request.source)
     rows = sources.list_imported(conn, agent_key, source, now_us)
     diff = _SourceDiff()
-    _match(diff, rows, arrivals)
+    _match(diff, rows, arrivals, caller.project_id)
     if not request.more:
         kept_ids = {row.memory_id for row in (*diff.restored, *diff.unchanged)} | {*request.kept}
         diff.superseded = [
@@ -101,8 +115,16 @@ def _compare(
     return diff
 
 
-def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
-    """Sort the chunks of *arrivals* into new, restored and unchanged ones of *diff*."""
+def _match(
+    diff: _SourceDiff,
+    rows: Sequence[SourceRow],
+    arrivals: Sequence[Arrival],
+    project_id: str | None,
+) -> None:
+    """Sort the chunks of *arrivals* into new, restored and unchanged ones of *diff*.
+
+    Their project is *project_id*, unless they name one. Without either, memories stay in theirs.
+    """
     chunks = [(arrival, list(_chunks(arrival))) for arrival in arrivals]
     rows_by_text = _by_text(rows, {text for _, drafts in chunks for _, text in drafts})
     seen: set[SourceText] = set()
@@ -112,12 +134,10 @@ def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arri
             if text in seen:
                 continue
             seen.add(text)
-            if text not in rows_by_text:
-                new.append(draft)
-            elif rows_by_text[text].reason in RESTORABLE:
-                diff.restored.append(rows_by_text[text])
+            if text in rows_by_text:
+                diff.add_known(rows_by_text[text], arrival.request.project_id or project_id)
             else:
-                diff.unchanged.append(rows_by_text[text])
+                new.append(draft)
         if new:
             new_drafts = replace_fields(arrival.drafts, items=tuple(new))
             diff.new.append(replace_fields(arrival, drafts=new_drafts))
@@ -163,11 +183,13 @@ def _result(
         for receipt in receipts
         for item in (*receipt.stored, *receipt.pending, *receipt.merged, *receipt.quarantined)
     ]
+    moved = sum(row.memory_key in diff.moved for row in diff.unchanged)
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
     return ReplaceResult(
         ids=(*kept_ids, *stored_ids),
         new=diff.new_count,
-        unchanged=len(diff.unchanged),
+        unchanged=len(diff.unchanged) - moved,
+        moved=moved,
         superseded=len(diff.superseded),
         quarantined=sum(
             draft.quarantined for arrival in diff.new for draft in arrival.drafts.items

@@ -164,6 +164,68 @@ def test_a_section_that_was_stored_as_one_gives_way_to_its_statements(desk: Desk
     assert old["entry"]["content"] == f"Ferrybook > Conventions\n{text}"
 
 
+def projects(desk: Desk) -> dict[str, str | None]:
+    return {item["content"].split("\n")[-1]: item["project_id"] for item in desk.memories()}
+
+
+def test_a_note_in_a_repository_is_of_its_project_and_others_of_none(desk: Desk) -> None:
+    (desk.notes / "loden/.git").mkdir(parents=True)
+    desk.write("loden/CLAUDE.md", "Deploy on Thursdays with make ship.")
+    desk.write("loden/web/CLAUDE.md", "The dev server is on 5174.")
+    desk.write("heron.md", "Saw a heron at the lake.")
+
+    result = desk("import", ".")
+
+    assert "loden/CLAUDE.md (loden): new 1\n" in result.out
+    assert "heron.md: new 1\n" in result.out
+    loden = str(desk.notes / "loden")
+    assert projects(desk) == {
+        "Deploy on Thursdays with make ship.": loden,
+        "The dev server is on 5174.": loden,
+        "Saw a heron at the lake.": None,
+    }
+    assert desk("import", ".").out.startswith("files 3, kept 3")
+
+
+def test_a_rule_of_another_repository_does_not_precede_the_own_one(desk: Desk) -> None:
+    rules = {
+        "wool": "Release on Thursdays with make ship.",
+        "loden": "Release on Mondays with npm.",
+    }
+    for name, rule in rules.items():
+        (desk.notes / name / ".git").mkdir(parents=True)
+        desk.write(f"{name}/CLAUDE.md", f"# Rules\n\n## Release\n\n{rule}\n")
+    desk("import", ".")
+    desk.settled()
+
+    for name, rule in rules.items():
+        done = desk("search", "on which day do we release?", "--json", cwd=desk.notes / name)
+        assert rule in done.json["memories"][0]["content"]
+
+
+def test_a_folder_in_which_an_assistant_has_worked_is_a_project_without_git(desk: Desk) -> None:
+    desk(
+        "add",
+        "We sing on Tuesdays.",
+        "--project",
+        desk.write("choir/a.txt", "Alto").parent.as_posix(),
+    )
+
+    assert "choir/a.txt (choir): new 1\n" in desk("import", "choir").out
+
+
+def test_the_project_of_a_note_is_given_or_none(desk: Desk) -> None:
+    (desk.notes / ".git").mkdir()
+    desk.write("a.md", "The lamp is red.")
+
+    assert desk("import", "a.md", "--no-project").out.startswith("a.md: new 1\n")
+    assert desk("import", "a.md", "--dry-run").out.startswith("a.md (notes): moved 1\n")
+    assert desk("import", "a.md", "--project", "hives").out.startswith("a.md (hives): moved 1\n")
+    assert projects(desk) == {"The lamp is red.": "hives"}
+    refusal = desk("import", "a.md", "--project", "hives", "--no-project")
+    assert (refusal.code, "exclude each other" in refusal.err) == (2, True)
+
+
 def test_an_import_that_is_run_again_changes_nothing(desk: Desk) -> None:
     desk.write("billing.md", BILLING)
     first = desk("import", ".", "--json").json

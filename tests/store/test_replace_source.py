@@ -40,7 +40,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
 async def says(house: Rooms, *texts: str, source: str = NOTES, **more: Any) -> ReplaceResult:
     each = {
         key: more.pop(key)
-        for key in ("tags", "occurred_at", "category", "session_id")
+        for key in ("tags", "occurred_at", "category", "session_id", "project_id")
         if key in more
     }
     items = tuple(IngestRequest(text=text, origin=Origin.IMPORT, **each) for text in texts)
@@ -176,6 +176,44 @@ async def test_what_an_assistant_changed_since_stays_as_well(house: Rooms) -> No
 
     assert counts(await says(house, "The lamp is red.")) == (0, 1, 0)
     assert set(await visible(house)) == {"The lamp is blue."}
+
+
+SHOP = "/home/ada/shop"
+
+
+async def projects(house: Rooms) -> dict[str, str | None]:
+    items, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
+    return {item.content: item.project_id for item in items}
+
+
+async def test_what_was_of_no_project_is_moved_to_that_of_the_file_and_keeps_its_id(
+    house: Rooms,
+) -> None:
+    await says(house, "Deploy on Thursdays.", "The door is blue.", "The lamp is red.")
+    await edit(house, "The lamp is red.", "The lamp is green.")
+    before = await visible(house)
+    texts = ("Deploy on Thursdays.", "The lamp is red.", "The cat is grey.")
+
+    foretold = await says(house, *texts, project_id=SHOP, dry_run=True)
+    result = await says(house, *texts, project_id=SHOP)
+
+    assert foretold.moved == result.moved == 2
+    assert counts(foretold) == counts(result) == (1, 0, 1)
+    after = ("Deploy on Thursdays.", "The lamp is green.", "The cat is grey.")
+    assert await projects(house) == dict.fromkeys(after, SHOP)
+    assert (await visible(house))["Deploy on Thursdays."] == before["Deploy on Thursdays."]
+    again = await says(house, *texts, project_id=SHOP)
+    assert (counts(again), again.moved) == ((0, 3, 0), 0)
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_a_file_of_no_project_leaves_its_memories_where_they_were_moved(
+    house: Rooms,
+) -> None:
+    await says(house, "Deploy on Thursdays.", project_id=SHOP)
+
+    assert counts(await says(house, "Deploy on Thursdays.")) == (0, 1, 0)
+    assert await projects(house) == {"Deploy on Thursdays.": SHOP}
 
 
 async def test_other_sources_and_remarks_about_the_file_are_left_alone(house: Rooms) -> None:

@@ -30,15 +30,16 @@ class FileOutcome:
     new: int = 0
     kept: int = 0
     replaced: int = 0
+    moved: int = 0
     skipped: int = 0
     quarantined: int = 0
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    project: str | None = None
     session: str | None = None
-    """The session in the file, if any; the fields below are about it."""
+    """The session in the file, if any; the two fields below are about it."""
     messages: int | None = None
     started_at: str | None = None
-    project: str | None = None
     error: str | None = None
     """Why the import failed, None if it did not."""
 
@@ -53,10 +54,14 @@ class Options:
 
     tags: Sequence[str] = ()
     namespace: str | None = None
+    project: str | None = None
     agent: str | None = None
     dry_run: bool = False
     kind: str | None = None
     """The format of all files; None: detect it by name and content."""
+    known_projects: Sequence[str] | None = None
+    """The projects whose folders may contain notes, apart from git working trees; None: notes are
+    of *project*."""
 
 
 def send_note(
@@ -80,6 +85,7 @@ def send_items(
     If they need several requests, all but the last add items, and the last one supersedes the
     other memories of the file.
     """
+    outcome.project = options.project
     common = without_none(
         source=source_name(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
     )
@@ -114,7 +120,8 @@ def in_batches(
 
 def _with_options(item: dict[str, Any], options: Options) -> dict[str, Any]:
     tags = merge_tags(item.get("tags", []), list(options.tags))
-    return {**item, **without_none(tags=tags or None, namespace=options.namespace)}
+    placement = without_none(namespace=options.namespace, project_id=options.project)
+    return {**item, **placement, **without_none(tags=tags or None)}
 
 
 def _ask(client: Client, params: Mapping[str, Any], outcome: FileOutcome) -> list[str]:
@@ -122,6 +129,7 @@ def _ask(client: Client, params: Mapping[str, Any], outcome: FileOutcome) -> lis
     outcome.new += answer["new"]
     outcome.kept += answer["unchanged"]
     outcome.replaced += answer["superseded"]
+    outcome.moved += answer["moved"]
     outcome.quarantined += answer["quarantined"]
     outcome.redacted += [kind for kind in answer["redacted"] if kind not in outcome.redacted]
     ids: list[str] = answer["ids"]

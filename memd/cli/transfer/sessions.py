@@ -63,8 +63,7 @@ def send(
 
     The text is sent in parts; a kill in between leaves nothing. Progress goes to *tell*.
     """
-    if options.tags or options.namespace:
-        outcome.problems.append("a session: --tag and --namespace apply to notes only")
+    _report_unused(outcome, options, "a session")
     text = _transcript(outcome.file).decode("utf-8", "replace")
     session = _hand_over(client, outcome, text, options, tell)
     outcome.started_at, outcome.project = session["started_at"], session["project_id"]
@@ -83,8 +82,7 @@ def send_chats(
     Unchanged sessions are not distilled again, so an interrupted import continues where it
     stopped.
     """
-    if options.tags or options.namespace:
-        outcome.problems.append("chats: --tag and --namespace apply to notes only")
+    _report_unused(outcome, options, "chats")
     for number, chat in enumerate(chats, 1):
         tell(f"chat {number:,} of {count:,}")
         if not chat.messages:
@@ -94,6 +92,11 @@ def send_chats(
         except InvalidError as error:
             outcome.problems.append(f"chat {chat.name}: {error.message}")
     outcome.problems.append(f"{count:,} chats; to search their text: memd search --sessions")
+
+
+def _report_unused(outcome: FileOutcome, options: Options, what: str) -> None:
+    if options.tags or options.namespace or options.project:
+        outcome.problems.append(f"{what}: --tag, --namespace and --project apply to notes only")
 
 
 def _hand_over(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,14 +27,14 @@ from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
-from memd.cli.project import folder_name
+from memd.cli.project import find_project_id, folder_name, known_projects, project_of_folder
 from memd.cli.transfer import export, foreign, sessions
 
 if TYPE_CHECKING:
     from memd.client import Client
 
 KINDS = ("text", "markdown", "jsonl")
-COUNTS = ("new", "replaced", "kept", "skipped", "quarantined")
+COUNTS = ("new", "replaced", "moved", "kept", "skipped", "quarantined")
 
 
 @options.examples(
@@ -56,13 +57,20 @@ def import_(
     ] = None,
     tag: options.Tags = None,
     namespace: options.Namespace = None,
+    project: Annotated[
+        str | None,
+        "--project PROJECT",
+        "Project of notes: its folder's name, path or id; default: that of each file's folder.",
+    ] = None,
+    any_project: Annotated[bool, "--no-project", "Notes are of no project."] = True,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
 ) -> None:
     """Import notes, recorded sessions and exports of other programs.
 
-    Notes: each section of a file becomes a memory. Import an edited file again: text that is gone
-    from it is archived. To erase the memories of a file: memd forget --source FILE.
+    Notes: each section of a file becomes a memory, of the project of its folder: the git working
+    tree, or a folder in which an assistant has worked. Import an edited file again: text that is
+    gone from it is archived. To erase the memories of a file: memd forget --source FILE.
 
     Sessions: memd recognises the files of assistants, the exports of ChatGPT, Claude and opencode,
     and aider's history. It keeps a few memories and a digest of each session, and its messages for
@@ -73,7 +81,11 @@ def import_(
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"unknown format {format_}", hint="use text, markdown or jsonl")
-    flags = Options(tag or (), namespace, agent, dry_run, format_)
+    if project and not any_project:
+        raise InvalidError("--project and --no-project exclude each other")
+    project_id = find_project_id(project, agent, stores=True)
+    known = known_projects(agent) if any_project and project is None else None
+    flags = Options(tag or (), namespace, project_id, agent, dry_run, format_, known)
     notes = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
     if notes.files:
@@ -127,6 +139,9 @@ def _import_file(
                 _send_lines(client, outcome, flags)
         else:
             markdown = suffix in folder.MARKDOWN if kind is None else kind == "markdown"
+            if flags.known_projects is not None:
+                project = project_of_folder(path.parent, flags.known_projects)
+                flags = replace(flags, project=project)
             send_note(client, outcome, folder.read(path), flags, markdown=markdown)
     except (InvalidError, IngestionError, SecretRefusedError, TooLargeError) as error:
         outcome.error = error.message
@@ -159,7 +174,9 @@ def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
 def _send_batch(
     client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, flags: Options
 ) -> None:
-    common = options.without_none(tags=list(flags.tags) or None, namespace=flags.namespace)
+    common = options.without_none(
+        tags=list(flags.tags) or None, namespace=flags.namespace, project_id=flags.project
+    )
     texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
     entries = [item for item in batch if "text" not in item]
     if texts:
@@ -215,13 +232,13 @@ def _report_file(outcome: FileOutcome) -> None:
         console.note(f"memd: {name}: {outcome.error}")
     if outcome.redacted:
         console.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
-    if outcome.new or outcome.replaced or outcome.skipped:
+    if outcome.new or outcome.replaced or outcome.moved or outcome.skipped:
         counts = _summary({count: getattr(outcome, count) for count in COUNTS})
-        console.out(f"{name}{_of_session(outcome)}: {counts}")
+        console.out(f"{name}{_placement(outcome)}: {counts}")
 
 
-def _of_session(outcome: FileOutcome) -> str:
-    """Return the day and project of a file's session in brackets, as file names rarely tell."""
+def _placement(outcome: FileOutcome) -> str:
+    """Return the day of a file's session and the project of the file in brackets."""
     day = outcome.started_at and console.local_time(outcome.started_at)[:10]
     project = outcome.project and console.line(folder_name(outcome.project))
     about = ", ".join(part for part in (day, project) if part)

@@ -120,6 +120,7 @@ class SourceRow(NamedTuple):
     memory_id: str
     state: str
     reason: str | None
+    project_id: str | None
     text: SourceText
     imported: SourceText
 
@@ -135,8 +136,8 @@ def list_imported(
     """
     rows = conn.execute(
         """
-        SELECT m.memory_key, m.memory_id, m.state, r.reason, m.content_hash, m.namespace,
-               m.occurred_at_us,
+        SELECT m.memory_key, m.memory_id, m.state, r.reason, p.project_id,
+               m.content_hash, m.namespace, m.occurred_at_us,
                (SELECT json_group_array(t.tag ORDER BY t.ordinal)
                   FROM memory_tag AS t WHERE t.memory_key = m.memory_key),
                v.snapshot ->> 11, v.snapshot ->> 21, v.snapshot ->> 24
@@ -151,6 +152,7 @@ def list_imported(
                    AND substr(reference, length(:source) + 2) NOT GLOB '*[^0-9]*') AS k
                CROSS JOIN memory AS m ON m.memory_key = k.memory_key
                LEFT JOIN archive AS r ON r.memory_key = m.memory_key
+               LEFT JOIN project AS p ON p.project_key = m.project_key
                LEFT JOIN memory_version AS v ON v.memory_key = m.memory_key AND v.version = 1
          WHERE m.batch IS NOT NULL AND NOT m.is_summary
            AND m.state NOT IN ('trashed', 'stale')
@@ -161,11 +163,11 @@ def list_imported(
     )
     imported = []
     for *named, content_hash, namespace, at_us, tags, first, first_at_us, first_tags in rows:
-        key, memory_id, state, reason = named
+        key, memory_id, state, reason, project_id = named
         text = SourceText(content_hash, namespace, at_us, tuple(json.loads(tags)))
         original = text
         if first is not None:
             first_hash = hashlib.sha256(first.encode()).digest()
             original = SourceText(first_hash, namespace, first_at_us, tuple(json.loads(first_tags)))
-        imported.append(SourceRow(key, memory_id, state, reason, text, original))
+        imported.append(SourceRow(key, memory_id, state, reason, project_id, text, original))
     return imported

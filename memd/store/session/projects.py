@@ -40,9 +40,7 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
     """Move the agent's sessions and memories, in any state, to another project.
 
     A key of None means "no project". Memories of level project are not moved to no project, because
-    no prompt would include them. Naps still recognise their memories and runs can still be undone,
-    since slots and ledger get the new row hashes. A damaged memory is not moved: a new hash would
-    hide the damage.
+    no prompt would include them; nor is what :func:`move_memories` leaves out.
     """
     params = {"agent_key": agent_key, "project_key": project_key, "new_key": new_key}
     sessions = conn.list_ints(
@@ -63,6 +61,15 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
         """,
         params,
     )
+    return MovedRows(len(sessions), move_memories(conn, keys, new_key))
+
+
+def move_memories(conn: Writing, keys: Sequence[int], new_key: int | None) -> int:
+    """Move memories, in any state, to another project, and return how many were moved.
+
+    Naps still recognise their memories and runs can still be undone, since slots and ledger get the
+    new row hashes. A damaged memory is not moved: a new hash would hide the damage.
+    """
     keys = integrity.memories(conn, keys)
     before = memories.row_hashes(conn, keys)
     for key in keys:
@@ -73,7 +80,7 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
         embedding_queue.rehash(conn, key)
     hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
     _replace_hashes(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
-    return MovedRows(len(sessions), len(keys))
+    return len(keys)
 
 
 def _replace_hashes(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
