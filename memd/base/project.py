@@ -48,10 +48,15 @@ def working_tree(cwd: str | None) -> str | None:
 
 def _plain_folder(cwd: str | None) -> str | None:
     """Return *cwd* if it is a folder below the person's home, else None."""
-    folder, home = os.path.normpath(cwd or "."), os.path.expanduser("~")
-    is_below = home != "/" and folder.startswith(f"{home.rstrip('/')}/")
-    is_project = is_below and len(folder) <= _PATH_CHARS_MAX and "\0" not in folder
+    folder = os.path.normpath(cwd or ".")
+    is_project = below_home(folder) and len(folder) <= _PATH_CHARS_MAX and "\0" not in folder
     return folder if is_project and os.path.isdir(folder) else None
+
+
+def below_home(path: str) -> str | None:
+    """Return *path* relative to the person's home, None if it is not below it."""
+    home = os.path.expanduser("~").rstrip("/")
+    return path[len(home) + 1 :] if home and path.startswith(f"{home}/") else None
 
 
 def _main_tree(git: str) -> str | None:

@@ -86,8 +86,8 @@ class ReplaceSourceRequest(Value):
 class ReplaceResult(Value):
     """Counts of a source's chunks that are *new*, unchanged, *moved*, and superseded.
 
-    *moved* ones are unchanged but for the project that the request names. *ids* are the memories
-    of the request's items; a dry run has none for new ones.
+    *moved* ones are unchanged but for the project that the request names, or the home in which the
+    source was. *ids* are the memories of the request's items; a dry run has none for new ones.
     Superseded memories are archived and can be restored.
     """
 

@@ -42,15 +42,21 @@ class _SourceDiff:
     unchanged: list[SourceRow] = field(default_factory=list)
     restored: list[SourceRow] = field(default_factory=list)
     superseded: list[SourceRow] = field(default_factory=list)
-    moved: dict[int, str] = field(default_factory=dict)
+    projects: dict[int, str] = field(default_factory=dict)
     """The new projects of restored and unchanged memories, by their keys."""
+    former: str | None = None
+    """The source on another computer, of which the memories are."""
 
     def add_known(self, row: SourceRow, project_id: str | None) -> None:
         """Add the memory of a chunk of *project_id*; None leaves it in its project."""
         (self.restored if row.reason in RESTORABLE else self.unchanged).append(row)
         project = None if project_id is None else screen_name(project_id)
         if project not in {None, row.project_id}:
-            self.moved[row.memory_key] = project
+            self.projects[row.memory_key] = project
+
+    def is_moved(self, row: SourceRow) -> bool:
+        """Return whether a known memory gets another project or source."""
+        return self.former is not None or row.memory_key in self.projects
 
     @property
     def new_count(self) -> int:
@@ -78,16 +84,19 @@ def replace(
 ) -> tuple[ReplaceResult, list[Receipt]]:
     """Store the new chunks of a source and supersede those it no longer has, in one transaction.
 
-    Known ones are moved to the project of their chunks.
+    Known ones are moved to the project of their chunks, and to the path that their source has now.
     If the request says that ``more`` follows, nothing is superseded yet. Raises DeniedError as
     ``check_may_change`` does.
     """
     diff = _compare(conn, caller, request, arrivals, now_us)
     superseded = [row.memory_key for row in diff.superseded]
-    check_may_change(conn, caller, [*superseded, *diff.moved])
+    check_may_change(conn, caller, [*superseded, *diff.projects])
     removal.supersede(conn, superseded, now_us, new_id=ids.new)
-    for project_id in set(diff.moved.values()):
-        keys = [key for key, project in diff.moved.items() if project == project_id]
+    if diff.former is not None:
+        agent_key = names.agent_key(conn, caller.agent_id)
+        sources.rename(conn, agent_key, diff.former, screen_name(request.source))
+    for project_id in set(diff.projects.values()):
+        keys = [key for key, project in diff.projects.items() if project == project_id]
         projects.move_memories(conn, keys, names.ensure_project(conn, project_id, now_us))
     for row in diff.restored:
         removal.restore(conn, row.memory_key, now_us)
@@ -106,6 +115,11 @@ def _compare(
     source = screen_name(request.source)
     rows = sources.list_imported(conn, agent_key, source, now_us)
     diff = _SourceDiff()
+    if not rows:
+        hashes = (text.content_hash for each in arrivals for _, text in _chunks(each))
+        diff.former = sources.find_moved(conn, agent_key, source, hashes)
+        if diff.former is not None:
+            rows = sources.list_imported(conn, agent_key, diff.former, now_us)
     _match(diff, rows, arrivals, caller.project_id)
     if not request.more:
         kept_ids = {row.memory_id for row in (*diff.restored, *diff.unchanged)} | {*request.kept}
@@ -183,7 +197,7 @@ def _result(
         for receipt in receipts
         for item in (*receipt.stored, *receipt.pending, *receipt.merged, *receipt.quarantined)
     ]
-    moved = sum(row.memory_key in diff.moved for row in diff.unchanged)
+    moved = sum(diff.is_moved(row) for row in diff.unchanged)
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
     return ReplaceResult(
         ids=(*kept_ids, *stored_ids),

@@ -312,6 +312,32 @@ def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) ->
         assert client.call("memory.count") == 2_000
 
 
+def test_notes_on_a_new_computer_are_those_that_were_moved(tmp_path: Path) -> None:
+    """In daemons without the model: what a file brought before is told by its text alone."""
+    everything = str(tmp_path / "everything.jsonl")
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    with spawned(tmp_path / "old", {"HOME": str(tmp_path / "old")}) as daemon:
+        desk = Desk(tmp_path / "old", daemon)
+        desk.write("billing.md", BILLING)
+        desk.write("garden.md", GARDEN)
+        desk("import", ".")
+        assert desk("export", everything).code == 0
+    with spawned(tmp_path / "new", {"HOME": str(tmp_path / "new")}) as daemon:
+        desk = Desk(tmp_path / "new", daemon)
+        assert desk("import", everything).code == 0
+        desk.write("billing.md", BILLING.replace("16", "17"))
+        desk.write("garden.md", GARDEN)
+
+        result = desk("import", ".")
+
+        assert "billing.md: new 1, replaced 1, moved 2\n" in result.out
+        assert "garden.md: moved 2\n" in result.out
+        assert desk("import", ".").out == "files 2, kept 5\n"
+        assert len(desk.memories()) == 5
+        assert desk("forget", "--source", ".", "--yes").out == "erased 6 memories\n"
+
+
 def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
     desk.write("billing.md", BILLING)
     desk("import", ".")

@@ -216,6 +216,41 @@ async def test_a_file_of_no_project_leaves_its_memories_where_they_were_moved(
     assert await projects(house) == {"Deploy on Thursdays.": SHOP}
 
 
+async def test_a_file_at_the_same_place_below_another_home_is_the_same_file(
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await says(house, "The lamp is red.", "The door is blue.", source="/home/ada/a/notes.md")
+    before = await visible(house)
+    monkeypatch.setenv("HOME", "/Users/al")
+    moved: dict[str, Any] = {"source": "/Users/al/a/notes.md"}
+
+    foretold = await says(house, "The lamp is red.", "The door is green.", **moved, dry_run=True)
+    result = await says(house, "The lamp is red.", "The door is green.", **moved)
+
+    assert foretold.moved == result.moved == 1
+    assert counts(foretold) == counts(result) == (1, 0, 1)
+    after = await visible(house)
+    assert set(after) == {"The lamp is red.", "The door is green."}
+    assert after["The lamp is red."] == before["The lamp is red."]
+    again = await says(house, "The lamp is red.", "The door is green.", **moved)
+    assert (counts(again), again.moved) == ((0, 2, 0), 0)
+    assert counts(await says(house, **moved)) == (0, 0, 2)
+    assert (await house.upkeep.check(ADA)).ok
+
+
+async def test_files_alike_elsewhere_are_other_files(
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    await says(house, "The lamp is red.", source="/home/ada/a/notes.md")
+
+    assert counts(await says(house, "The lamp is red.", source="/home/ada/b/notes.md")) == (1, 0, 0)
+    copy = "/home/ada/b/a/notes.md"
+    assert counts(await says(house, "The lamp is red.", source=copy)) == (1, 0, 0)
+    below = "/home/ada/notes.md"
+    assert counts(await says(house, "The lamp is red.", source=below)) == (1, 0, 0)
+
+
 async def test_other_sources_and_remarks_about_the_file_are_left_alone(house: Rooms) -> None:
     await says(house, "another file", source="/home/ada/notes.md.old")
     remark = MemoryStoreRequest(

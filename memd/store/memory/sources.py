@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from memd.base.project import below_home
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.session import message_index
+from memd.store.session.projects import rehashing
 
 _META_KEY = "forgotten_secret"
 
@@ -171,3 +173,42 @@ def list_imported(
             original = SourceText(first_hash, namespace, first_at_us, tuple(json.loads(first_tags)))
         imported.append(SourceRow(key, memory_id, state, reason, project_id, text, original))
     return imported
+
+
+def find_moved(
+    conn: Reading, agent_key: int | None, source: str, hashes: Iterable[bytes]
+) -> str | None:
+    """Return the source from which one of the texts with *hashes* was imported on another computer.
+
+    That is the file at the same place below another home. None without one, and for a *source* that
+    is not below the person's home.
+    """
+    below = below_home(source)
+    for content_hash in hashes if below else ():
+        for reference in conn.list_texts(
+            """
+            SELECT DISTINCT reference
+              FROM memory
+             WHERE agent_key = :agent_key AND content_hash = :content_hash
+               AND batch IS NOT NULL AND NOT is_summary AND state NOT IN ('trashed', 'stale')
+               AND substr(reference, -length(:end)) = :end
+             ORDER BY reference
+            """,
+            {"agent_key": agent_key, "content_hash": content_hash, "end": f"/{below}"},
+        ):
+            if below_home(reference) is None:
+                return reference
+    return None
+
+
+def rename(conn: Writing, agent_key: int, source: str, new_source: str) -> None:
+    """Make all memories of *source*, in any state, those of *new_source*."""
+    keys = conn.list_ints(
+        "SELECT memory_key FROM memory WHERE agent_key = :agent_key AND reference = :source",
+        {"agent_key": agent_key, "source": source},
+    )
+    with rehashing(conn, keys) as intact:
+        conn.executemany(
+            "UPDATE memory SET reference = :new_source WHERE memory_key = :key",
+            ({"new_source": new_source, "key": key} for key in intact),
+        )

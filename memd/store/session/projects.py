@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from memd.store.access import names
@@ -67,20 +68,30 @@ def move(conn: Writing, agent_key: int, project_key: int | None, new_key: int | 
 def move_memories(conn: Writing, keys: Sequence[int], new_key: int | None) -> int:
     """Move memories, in any state, to another project, and return how many were moved.
 
+    A damaged memory is not moved (:func:`rehashing`).
+    """
+    with rehashing(conn, keys) as intact:
+        conn.executemany(
+            "UPDATE memory SET project_key = :new_key WHERE memory_key = :key",
+            ({"new_key": new_key, "key": key} for key in intact),
+        )
+    return len(intact)
+
+
+@contextmanager
+def rehashing(conn: Writing, keys: Sequence[int]) -> Iterator[list[int]]:
+    """Yield those of *keys* whose rows may be changed, and renew their row hashes at the end.
+
     Naps still recognise their memories and runs can still be undone, since slots and ledger get the
-    new row hashes. A damaged memory is not moved: a new hash would hide the damage.
+    new hashes. A damaged memory must not be changed: a new hash would hide the damage.
     """
     keys = integrity.memories(conn, keys)
     before = memories.row_hashes(conn, keys)
+    yield keys
     for key in keys:
-        conn.execute(
-            "UPDATE memory SET project_key = :new_key WHERE memory_key = :key",
-            {"new_key": new_key, "key": key},
-        )
         embedding_queue.rehash(conn, key)
     hashes = zip(before, memories.row_hashes(conn, keys), strict=True)
     _replace_hashes(conn, [(key, old, new) for (key, _, old), (_, _, new) in hashes])
-    return len(keys)
 
 
 def _replace_hashes(conn: Writing, changed: Sequence[tuple[int, bytes, bytes]]) -> None:
