@@ -338,6 +338,24 @@ def test_notes_on_a_new_computer_are_those_that_were_moved(tmp_path: Path) -> No
         assert desk("forget", "--source", ".", "--yes").out == "erased 6 memories\n"
 
 
+def test_an_export_of_one_agent_is_given_to_another(desk: Desk) -> None:
+    desk("add", "The lamp is red.", "--agent", "ada", "--tag", "hall")
+    desk("export", "ada.jsonl", "--agent", "ada")
+    desk("export", "everything.jsonl")
+
+    placement = ("--agent", "bo", "--tag", "old", "--namespace", "home", "--project", "hives")
+    result = desk("import", "ada.jsonl", *placement)
+
+    assert result.out.startswith("ada.jsonl: new 1\n")
+    [lamp] = desk("list", "--agent", "bo", "--json").json["items"]
+    assert (lamp["namespace"], lamp["project_id"]) == ("home", "hives")
+    assert lamp["metadata"]["tags"] == ["hall", "old"]
+    assert desk("import", "ada.jsonl", *placement).out == "files 1, kept 1\n"
+    refusal = desk("import", "everything.jsonl", "--agent", "bo")
+    assert refusal.code == 1
+    assert "all agents: --agent, --tag, --namespace and --project do not apply" in refusal.err
+
+
 def test_what_a_file_brought_is_forgotten_by_its_name(desk: Desk) -> None:
     desk.write("billing.md", BILLING)
     desk("import", ".")

@@ -25,6 +25,7 @@ from memd.cli import console, options
 from memd.cli.connection import LONG_SECONDS_MAX, daemon
 from memd.cli.memory.answers import report_stored_languages
 from memd.cli.notes import folder
+from memd.cli.notes.note import merge_tags
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.project import find_project_id, folder_name, known_projects, project_of_folder
@@ -134,6 +135,7 @@ def _import_file(
             foreign.send(client, outcome, flags, tell)
         elif kind == "jsonl" or (kind is None and suffix in folder.LINES):
             if export.is_whole(path):
+                _refuse_placement(flags)
                 export.import_records(client, outcome, dry_run=flags.dry_run, tell=tell)
             else:
                 _send_lines(client, outcome, flags)
@@ -148,6 +150,14 @@ def _import_file(
     except MemdError as error:
         outcome.error = error.message
         raise
+
+
+def _refuse_placement(flags: Options) -> None:
+    """Raise InvalidError for options that say where memories go: in a full export they have it."""
+    if flags.agent or flags.tags or flags.namespace or flags.project:
+        raise InvalidError(
+            "an export of all agents: --agent, --tag, --namespace and --project do not apply"
+        )
 
 
 def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
@@ -178,7 +188,7 @@ def _send_batch(
         tags=list(flags.tags) or None, namespace=flags.namespace, project_id=flags.project
     )
     texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
-    entries = [item for item in batch if "text" not in item]
+    entries = [_placed_entry(item, flags) for item in batch if "text" not in item]
     if texts:
         params = options.without_none(items=texts, agent_id=flags.agent)
         for receipt in client.call("memory.ingest_many", params)["items"]:
@@ -191,6 +201,18 @@ def _send_batch(
         outcome.new += answer["stored"]
         outcome.kept += answer["known"]
         outcome.skipped += answer["skipped"]
+
+
+def _placed_entry(entry: dict[str, Any], flags: Options) -> dict[str, Any]:
+    """Return an exported memory with the agent, namespace, project and tags of *flags*."""
+    placement = options.without_none(
+        agent_id=flags.agent, namespace=flags.namespace, project_id=flags.project
+    )
+    metadata = entry.get("metadata")
+    if flags.tags and isinstance(metadata, dict):
+        tags = merge_tags(metadata.get("tags") or [], list(flags.tags))
+        placement["metadata"] = {**metadata, "tags": tags}
+    return {**entry, **placement}
 
 
 # Output.
