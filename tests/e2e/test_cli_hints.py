@@ -33,6 +33,16 @@ def test_a_preference_is_said_to_be_in_every_prompt(memd: Memd) -> None:
     assert memd("add", "The bakery opens at six.").err == ""
 
 
+def test_a_directive_behind_a_statement_is_said_to_be_no_preference(memd: Memd) -> None:
+    text = "In this repo SQL keywords are lower case, and never select *"
+    for each in (text, "Eggs are brown. Never wash one.", "Es regnet und antworte auf Deutsch."):
+        assert "stored as a fact" in memd("add", each).err
+    assert memd("add", text, "--category", "semantic", "--tag", "sql").err == ""
+    assert memd("add", text, "--speaker", "Ann").err == ""
+    alone = memd("add", "In this repo never select *", "--project", "/home/ada/shop")
+    assert "every prompt of /home/ada/shop has it" in alone.err
+
+
 def test_who_adds_one_in_a_project_is_told_how_it_holds_there_alone(memd: Memd) -> None:
     added = memd("add", "Always weigh the flour.", "--project", "/home/ada/bakery")
     assert 'one for this project alone begins with "In this project"' in added.err

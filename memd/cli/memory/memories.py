@@ -17,6 +17,7 @@ from memd.cli.times import parse_range
 if TYPE_CHECKING:
     from memd.client import Client
 
+_PART_ENDS = re.compile(r"[.!;:,] | (?:and|und|et|y|e|en) ")
 LONG_TOKENS = 2_000
 """Length above which a memory rarely fits into a prompt."""
 
@@ -51,7 +52,8 @@ def add(
 
     A text that states a preference ("I prefer", "I always", "never", "answer in German"), or that
     is added as procedural, is part of every prompt; with "in this repo" or "in this project" only
-    of the prompts of that project.
+    of the prompts of that project. One that begins with something else is a fact, as the command
+    says then: only prompts that it answers have it.
     """
     from memd.cli.memory import answers
     from memd.text.preference import default_category
@@ -79,6 +81,8 @@ def add(
             if entry:
                 console.report_secrets(content, entry["content"])
                 _report_use(entry)
+                if category is None and speaker is None:
+                    _report_fact(entry)
     answers.report_language(content)
 
 
@@ -101,6 +105,21 @@ def _find_known(client: Client, params: dict[str, Any]) -> str | None:
             if all(entry[name] == params.get(name) for name in alike):
                 return str(entry["id"])
     return None
+
+
+def _report_fact(entry: dict[str, Any]) -> None:
+    """Report to stderr that a text is no preference, of which a part begins like one.
+
+    That part may as well be a statement: "they met, and never wrote".
+    """
+    from memd.text.directives import begins_directive
+
+    parts = _PART_ENDS.split(" ".join(entry["content"].split()))
+    if entry["category"] == "semantic" and any(map(begins_directive, parts)):
+        console.note(
+            "stored as a fact: only prompts that it answers have it; a preference is a sentence of "
+            "its own, or added with --category procedural"
+        )
 
 
 def _report_use(entry: dict[str, Any]) -> None:
