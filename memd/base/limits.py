@@ -52,6 +52,7 @@ BRIEF_RULES_MAX = 100  # of a project, the latest, among which a brief shows tho
 BRIEF_HARMS_MAX = 200  # latest memories with a word about harm, such as an allergy
 BRIEF_ELSEWHERE_MAX = 40  # latest wishes from other projects that apply everywhere
 BRIEF_LATEST_ITEMS_MAX = 500  # latest memories, searched for deliberately stored ones
+PROJECT_NEAR_ITEMS_MAX = 300  # of a project, the latest, with which notes are compared
 SESSION_INJECTIONS_MAX = 4_096  # memories recorded as given to one session
 SESSION_TOLD_MAX = 192  # of these compared with an assistant's answer
 BURST_ITEMS_MAX = 60  # texts of tools or pages from one client within BURST_MS; more are flagged

@@ -5,6 +5,7 @@ An event (``events.subscribe``) is sent after COMMIT and never contains the text
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -60,6 +61,16 @@ def folder_name(project_id: str) -> str:
     ('hives', 'shop', 'billing')
     """
     return project_id.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
+def names_project(text: str, project_id: str) -> bool:
+    """Return whether *text* has the name of the project's folder as a word.
+
+    >>> names_project("how did we test the Bee-Hives?", "/home/ada/bee-hives")
+    True
+    """
+    name = folder_name(project_id)
+    return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE))
 
 
 def matched_part(query: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -40,6 +40,8 @@ from memd.store.file.database import Database
 from memd.store.memory import memories
 from memd.store.search import caches, candidate_rows, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
+from memd.store.session.project_notes import filter_related
+from memd.text.harms import HARMS
 
 PERSON_ROWS = 3 * RETRIEVED_ROWS  # rows among which a named speaker comes first (decision 0233)
 REFETCH_FACTOR = 4  # how many more rows are fetched when too few of the first matched
@@ -56,6 +58,8 @@ class Ranking:
     """Why only words were searched, if so."""
     kin: Kin = field(default_factory=dict)
     """Cosines of the best memories with statements; empty for a question about a time."""
+    unrelated: frozenset[int] = frozenset()
+    """Keys of notes, memories of no session and no project, that do not concern the active one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +255,32 @@ def rank_candidates(
     read_vectors = partial(vectors.read, conn, model_key=query.model_key)
     # Only the default model has token vectors, and it reads English alone.
     kin = find_kin(items, read_vectors, english_alone=bool(query.tokens)) if compares else {}
-    return Ranking(items, chance, query.degraded, kin=kin)
+    unrelated = _find_unrelated(conn, scopes[0], items, {each.memory_key for each in by_scope[0]})
+    return Ranking(items, chance, query.degraded, kin=kin, unrelated=unrelated)
+
+
+def _find_unrelated(
+    conn: Reading, scope: SearchScope, items: Sequence[RankedCandidate], own: Collection[int]
+) -> frozenset[int]:
+    """Return which likely notes among *own* memories do not concern the scope's active project.
+
+    What has no bar, because a time brings it, is not among them, and what harms somebody neither.
+    """
+    project_id = scope.result_filter.active_project_id
+    likely = [item for item in items if item.passes and item.relevance >= item.bar > 0]
+    candidates = [item.measured.candidate for item in likely]
+    notes = [
+        each.memory_key
+        for each in candidates
+        if each.project_id is None
+        and each.session_key is None
+        and each.memory_key in own
+        and not HARMS.search(each.own)
+    ]
+    if project_id is None or not notes:
+        return frozenset()
+    agent_key = scope.result_filter.agent_key
+    return frozenset(notes) - filter_related(conn, agent_key, project_id, notes)
 
 
 def _nearness(

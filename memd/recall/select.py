@@ -8,8 +8,9 @@ the relevance.
 
 In a prompt some memories have a higher bar, because nobody asked for them:
 
-- memories of another project (decision 0260), notes of no project (0255), digests of talks in no
-  project (0330), and turns of an assistant (0363);
+- memories of another project (decision 0260), notes of no project (0255), above all those that do
+  not concern the active one (0394), digests of talks in no project (0330), and turns of an
+  assistant (0363);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
   (0357).
@@ -43,7 +44,7 @@ from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
-from memd.domain.values import folder_name
+from memd.domain.values import names_project
 from memd.extract.passing_words import ASKS
 from memd.recall.candidates import Ranking
 from memd.recall.question import MARKS
@@ -62,6 +63,8 @@ ELSEWHERE_BARS = 4.0
 """Factor of the bar of a memory of another project, in a prompt."""
 NOTE_BARS = 2.5
 """Factor of the bar of a note, which belongs to no session and no project."""
+UNRELATED_BAR, UNRELATED_REQUEST_BAR = 0.6, 0.9
+"""Bars of a note that does not concern the project: if the prompt asks anything, and if not."""
 TALK_BARS = 2.0
 """Factor of the bar of a digest of a talk in no project: it has questions, and few results."""
 ASSISTANT_BARS = 2.0
@@ -136,6 +139,7 @@ def select(candidates: Ranking, request: RecallRequest, *, reordered: bool) -> S
         if in_prompt:
             pairs = zip(items, weighed, strict=True)
             weighed = [_raise_bar(*pair, request, asks=asks) for pair in pairs]
+            weighed = _raise_unrelated(weighed, candidates.unrelated, asks=asks)
         items = put_newer_first(weighed, candidates.kin, request.query)
     if request.top_k is not None or request.search_mode is not SearchMode.HYBRID:
         passing = [item for item in items if item.passes and item.relevance >= least]
@@ -211,11 +215,24 @@ def _raise_bar(
         times *= TALK_BARS
     elif candidate.project_id is None:
         times *= NOTE_BARS if project_id is not None and candidate.session_key is None else 1.0
-    elif candidate.project_id != project_id and not _is_named(candidate.project_id, request.query):
+    elif candidate.project_id != project_id and not names_project(
+        request.query, candidate.project_id
+    ):
         times *= ELSEWHERE_BARS if project_id is not None or not asks else 1.0
     if _is_assistants_turn(candidate):
         times *= ASSISTANT_BARS
     return weighed if times == 1.0 else replace(item, bar=max(times * item.bar, weighed.bar))
+
+
+def _raise_unrelated(
+    items: Sequence[RankedCandidate], unrelated: frozenset[int], *, asks: bool
+) -> list[RankedCandidate]:
+    """Return *items* in their order, those that do not concern the project with a high bar."""
+    bar = UNRELATED_BAR if asks else UNRELATED_REQUEST_BAR
+    return [
+        replace(item, bar=bar) if item.measured.candidate.memory_key in unrelated else item
+        for item in items
+    ]
 
 
 def _is_assistants_turn(candidate: SearchCandidate) -> bool:
@@ -223,16 +240,6 @@ def _is_assistants_turn(candidate: SearchCandidate) -> bool:
     has_session = candidate.session_key is not None
     is_turn = has_session and candidate.speaker is None and candidate.reference is None
     return is_turn and candidate.origin == Origin.ASSISTANT and not candidate.is_composed
-
-
-def _is_named(project_id: str, query: str) -> bool:
-    """Return whether *query* names the folder of a project.
-
-    >>> _is_named("/home/ada/bee-hives", "how did we test the Bee-Hives?")
-    True
-    """
-    name = folder_name(project_id)
-    return bool(name) and bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", query, re.IGNORECASE))
 
 
 # Near misses (decision 0349): a statement that matches only a part of the question needs more.

@@ -25,6 +25,7 @@ from memd.store.check import integrity
 from memd.store.file.connect import Reading, keys_array
 from memd.store.search import fulltext
 from memd.store.search.fulltext import CachePart, owner_token
+from memd.store.session.project_notes import filter_related
 from memd.text.harms import HARM_BEGINNINGS, HARMS
 
 RULE_KINDS = frozenset({WISH_TAG, "constraint"})
@@ -79,12 +80,15 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     """Return the material for *request*: that of its project, else of its session's project.
 
     Without a project, that of sessions without one, or of all projects if there are none. Empty for
-    an unknown agent. For an unknown project, only memories stored outside of any project.
+    an unknown agent. For an unknown project, only what concerns it of what belongs to no project.
     """
     agent_key = names.agent_key(conn, request.agent_id)
-    own_key, project_key = _session(conn, agent_key, request.session_id)
+    own_key, project_id = _session(conn, agent_key, request.session_id)
     if request.project_id is not None:
-        project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
+        project_id = request.project_id
+    project_key = None  # 0 matches no project
+    if project_id is not None:
+        project_key = names.find_project(conn, project_id) or 0
     params = {"agent_key": agent_key, "project_key": project_key, "of_all": False, "now_us": now_us}
     harms = keys_array(_find_harms(conn, agent_key))
     latest = _sessions(conn, params)
@@ -94,10 +98,11 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     params |= {"harms": harms, "rules": keys_array(_find_rules(conn, params))}
+    notes = [] if project_id is None else _find_notes(conn, params, project_id, since_us)
     return BriefMaterial(
         (
             *_list_composed(conn, params, keys),
-            *_list_stored(conn, {**params, "since_us": since_us}),
+            *_list_stored(conn, params | {"notes": keys_array(notes)}),
         ),
         tuple(_list_elsewhere(conn, params)),
         _list_superseded(conn, keys, since_us),
@@ -108,11 +113,12 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
 
 def _session(
     conn: Reading, agent_key: int, session_id: str | None
-) -> tuple[int | None, int | None]:
+) -> tuple[int | None, str | None]:
     row = conn.execute(
         """
-        SELECT session_key, project_key
+        SELECT session_key, project_id
           FROM session
+               LEFT JOIN project USING (project_key)
          WHERE agent_key = :agent_key AND session_id = :session_id
         """,
         {"agent_key": agent_key, "session_id": session_id},
@@ -277,11 +283,45 @@ def _list_elsewhere(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
     return integrity.list_rows(conn, BriefRow, rows, integrity.intact_ids)
 
 
+def _find_notes(conn: Reading, params: dict[str, Any], project_id: str, since_us: int) -> list[int]:
+    """Return the keys of the memories of no project that a brief of *project_id* has.
+
+    They were stored at or after *since_us* and concern it. Rules and harms concern every project.
+    """
+    rows: list[Any] = conn.execute(
+        """
+        SELECT m.memory_key,
+               m.memory_key IN (SELECT value FROM carray(:harms))
+               OR EXISTS (SELECT 1
+                            FROM memory_tag AS g
+                           WHERE g.memory_key = m.memory_key
+                             AND g.tag IN (SELECT value FROM json_each(:kinds)))
+          FROM (SELECT memory_key
+                  FROM memory
+                 WHERE agent_key = :agent_key AND created_at_us >= :since_us
+                 ORDER BY created_at_us DESC, memory_id
+                 LIMIT :most) AS w
+               JOIN memory AS m ON m.memory_key = w.memory_key
+         WHERE m.project_key IS NULL AND (m.as_is OR m.session_key IS NULL)
+           AND m.origin IN ('person', 'assistant')
+        """,
+        {
+            **params,
+            "kinds": json.dumps(sorted(RULE_KINDS)),
+            "since_us": since_us,
+            "most": BRIEF_LATEST_ITEMS_MAX,
+        },
+    ).fetchall()
+    everywhere = [key for key, is_everywhere in rows if is_everywhere]
+    others = [key for key, is_everywhere in rows if not is_everywhere]
+    return [*everywhere, *filter_related(conn, params["agent_key"], project_id, others)]
+
+
 def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
     """Return the latest memories that were stored on purpose or outside of any session.
 
-    For a project, its own ones, and those stored without a project since its last session. Harms
-    and rules are included however old they are.
+    For a project, its own ones, and the notes that a brief of it has. Harms and rules are included
+    however old they are.
     """
     rows = conn.execute(
         """
@@ -311,7 +351,7 @@ def _list_stored(conn: Reading, params: dict[str, Any]) -> list[BriefRow]:
            AND m.state IN ('active', 'pending') AND NOT m.is_summary
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
            AND (:of_all OR m.project_key IS :project_key
-                OR (m.project_key IS NULL AND m.created_at_us >= :since_us))
+                OR m.memory_key IN (SELECT value FROM carray(:notes)))
            AND (m.level <> 'project' OR m.project_key IS :project_key)
            AND NOT EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key)
            AND NOT EXISTS (SELECT 1 FROM nap_slot AS t WHERE t.memory_key = m.memory_key)
