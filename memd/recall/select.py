@@ -11,6 +11,7 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - memories of another project (decision 0260), notes of no project (0255), above all those that do
   not concern the active one (0394), digests of talks in no project (0330), and turns of an
   assistant (0363);
+- what naps composed, beside a memory that probably answers (0394);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
   (0357).
@@ -71,6 +72,10 @@ ASSISTANT_BARS = 2.0
 """Factor of the bar of an assistant's turn that no nap made a memory of."""
 RELATED_MATCH = 0.4
 """Mean cosine of the tokens from which a memory is related to a prompt without a word of it."""
+DIGEST_BESIDE = 0.15
+"""Relevance of a digest in a prompt, beside a likelier memory of its session."""
+SURE, COMPOSED_BESIDE = 0.7, 0.1
+"""Relevance of a composed memory in a prompt, beside one of at least SURE."""
 _LOOKUP_WORDS_MAX = 4  # "the nginx port"
 _NEXT_CLAUSE = re.compile(r"[.,;:!]\s+\w")  # "cool, lunch" is no lookup
 COMPARED_SHARE = 0.5  # of its bar, from which a memory is compared with others that say the same
@@ -164,9 +169,33 @@ def _reach_bars(
     """
     least = request.min_relevance
     worth = [item for item in items if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
+    if request.preferences == "first":
+        worth = _drop_fillers(worth)
     if asks or not is_english(request.query):
         return worth
     return worth if any(map(_is_related, worth)) else []
+
+
+def _drop_fillers(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
+    """Return *items* without composed memories that hardly answer beside one that probably does.
+
+    These are digests beside a likelier memory of their session, and all beside one of at least
+    ``SURE``.
+    """
+    best: dict[int | None, float] = {}  # by session
+    for item in items:
+        key = item.measured.candidate.session_key
+        best[key] = max(item.relevance, best.get(key, 0.0))
+    is_sure = max(best.values(), default=0.0) >= SURE
+
+    def is_filler(item: RankedCandidate) -> bool:
+        candidate = item.measured.candidate
+        key = candidate.session_key
+        is_second = candidate.kind == DIGEST_TAG and key is not None and best[key] > item.relevance
+        least = max(DIGEST_BESIDE * is_second, COMPOSED_BESIDE * is_sure)
+        return candidate.is_composed and item.relevance < least
+
+    return [item for item in items if not is_filler(item)]
 
 
 def _is_related(item: RankedCandidate) -> bool:

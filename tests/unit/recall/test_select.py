@@ -21,6 +21,7 @@ from memd.recall.select import (
     NOTE_BARS,
     RELATED_MATCH,
     REQUEST_BARS,
+    SURE,
     TALK_BARS,
     Selection,
 )
@@ -91,6 +92,23 @@ def test_a_note_of_no_project_has_to_be_likelier_in_the_prompt_of_one() -> None:
     assert selected(notes, project_id=HIVES).items == [replace(notes[0], bar=NOTE_BARS * BAR)]
     assert selected(notes).items == notes
     assert len(selected(notes, project_id=HIVES, preferences="matching").items) == len(notes)
+
+
+def test_beside_a_likely_memory_what_naps_composed_has_to_be_likelier_in_a_prompt() -> None:
+    def entry(relevance: float, session_key: int, kind: str | None = None) -> RankedCandidate:
+        fields = {"session_key": session_key, "kind": kind, "project_id": HIVES}
+        return replace(an_entry(relevance, f"{relevance}, {kind}", **fields), bar=0.05)
+
+    answer, digest, other = entry(SURE, 1), entry(0.14, 1, DIGEST_TAG), entry(0.13, 2, DIGEST_TAG)
+    hardly, turn = entry(0.09, 2, "outcome"), entry(0.08, 1)
+    less = entry(SURE - 0.1, 3)
+
+    everything = [answer, digest, other, hardly, turn]
+    assert selected(everything, project_id=HIVES).items == [answer, other, turn]
+    for alone in ([less, other, hardly], [digest, other, hardly]):
+        assert selected(alone, project_id=HIVES).items == alone
+    assert selected(everything, preferences="matching").items == everything
+    assert len(selected(everything, top_k=9).items) == 5
 
 
 @pytest.mark.parametrize("query", ["rename the hive to apiary", "Tom wants a crane for Christmas"])
