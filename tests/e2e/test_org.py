@@ -316,6 +316,22 @@ def test_a_decision_is_written_and_found_by_the_word_that_prompts_use(memd: Memd
     assert [one["category"] for one in proposals if "tin" in one["content"]] == ["adr"]
 
 
+def test_a_new_version_stays_in_the_category_of_its_fact(memd: Memd) -> None:
+    fact_id = memd("org", "write", "-c", "decision", "We chose brick for the oven.").out.strip()
+    assert memd("org", "write", "We chose stone for the oven.", "--fact", fact_id[-8:]).code == 0
+    assert memd("org", "show", fact_id, "--json").json["fact"]["category"] == "adr"
+    memd("org", "propose", "We chose clay for the oven.", "--fact", fact_id)
+    proposals = memd("org", "review", "--json").json["items"]
+    assert [one["category"] for one in proposals if "clay" in one["content"]] == ["adr"]
+    memd("org", "write", "-c", "procedure", "Heat the oven with beech.", "--fact", fact_id)
+    memd("org", "retract", fact_id)
+    assert memd("org", "write", "Heat the oven with oak.", "--fact", fact_id).code == 0
+    assert memd("org", "show", fact_id, "--json").json["fact"]["category"] == "procedure"
+    for command in ("write", "propose"):
+        code, _, err = memd("org", command, "We chose mud.", "--fact", "nothing")
+        assert (code, err) == (1, "memd: no fact has the id nothing\n")
+
+
 def test_a_person_is_told_that_there_is_nothing(memd: Memd) -> None:
     message = "no policies; the settings list some in org_memory.core_policies\n"
     assert memd("org", "policies") == (0, "", message)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 FactId = Annotated[str, "ID", "Id of the fact, as printed by query or policies."]
 Kind = Annotated[
-    str,
+    str | None,
     "--category, -c CATEGORY",
     "core_policy (or policy), adr (or decision), procedure, convention or entity_definition (or "
-    "definition).",
+    "definition); default: convention, or with --fact that of the fact.",
 ]
 Kinds = Annotated[
     list[str] | None,
@@ -50,6 +50,21 @@ def categories_of(words: list[str] | None) -> list[str] | None:
     return [category_of(word) for word in words] if words else None
 
 
+def category_to_write(word: str | None, fact_id: str | None) -> str:
+    """Return the category that *word* names, by default that of the fact, retracted or not.
+
+    It is a convention for a new fact. Raises NotFoundError for an unknown fact.
+    """
+    if word is not None:
+        return category_of(word)
+    if fact_id is None:
+        return "convention"
+    versions = _versions(fact_id)
+    if not versions:
+        raise _unknown_error(fact_id)
+    return str(versions[-1]["category"])
+
+
 @options.examples(
     'memd org write -c convention "We use Litestar for services, not Flask."',
     'memd org write "Ship on Tuesdays." --fact 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11',
@@ -57,7 +72,7 @@ def categories_of(words: list[str] | None) -> list[str] | None:
 )
 def write(
     text: Annotated[str, "TEXT", "The fact."],
-    category: Kind = "convention",
+    category: Kind = None,
     tag: options.Tags = None,
     fact: Annotated[
         str | None, "--fact ID", "Fact to write a new version of; it replaces tags and times, too."
@@ -73,7 +88,7 @@ def write(
     """
     params = options.without_none(
         content=text,
-        category=category_of(category),
+        category=category_to_write(category, fact),
         tags=tag or None,
         fact_id=fact,
         valid_from=parse_time("--from", since),
@@ -153,8 +168,7 @@ def policies(
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def history(fact_id: FactId) -> None:
     """List all versions of a fact, oldest first, with date and author."""
-    with daemon() as client:
-        items = list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
+    items = _versions(fact_id)
     if console.print_if_json({"items": items}):
         return
     columns = (
@@ -167,7 +181,17 @@ def history(fact_id: FactId) -> None:
     )
     table(columns, items)
     if not items:
-        raise NotFoundError(f"no fact has the id {console.line(fact_id)}")
+        raise _unknown_error(fact_id)
+
+
+def _versions(fact_id: str) -> list[dict[str, Any]]:
+    """Return all versions of a fact, oldest first."""
+    with daemon() as client:
+        return list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
+
+
+def _unknown_error(fact_id: str) -> NotFoundError:
+    return NotFoundError(f"no fact has the id {console.line(fact_id)}")
 
 
 def _as_owner(method: str, params: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
-from memd.cli.org.org import Kind, Since, Until, category_of
+from memd.cli.org.org import Kind, Since, Until, category_to_write
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 
@@ -27,7 +27,7 @@ _END_CHARS = 6
 )
 def propose(
     text: Annotated[str | None, "[TEXT]", "The proposed fact."] = None,
-    category: Kind = "convention",
+    category: Kind = None,
     tag: options.Tags = None,
     fact: Annotated[str | None, "--fact ID", "Fact to propose a new version of."] = None,
     since: Since = None,
@@ -47,7 +47,7 @@ def propose(
         proposal_id = call(
             "org.propose",
             content=text,
-            category=category_of(category),
+            category=category_to_write(category, fact),
             tags=tag or None,
             fact_id=fact,
             valid_from=parse_time("--from", since),
