@@ -87,8 +87,9 @@ class HybridOrgMemoryBackend(FileBackend["Org"]):
     # Lifecycle.
 
     async def _open(self, stack: AsyncExitStack) -> Org:
+        from memd.org.fact_reader import note_rules
         from memd.org.org import Org
-        from memd.org.temporal import catch_up, note_rules
+        from memd.org.temporal import catch_up
         from memd.store.file.database import open_database
 
         if self._beside is not None:

@@ -1,5 +1,7 @@
 """Find facts for a context, convert rows to models, and determine a caller's read access.
 
+The rules of access are logged by :func:`note_rules`, so that those of an earlier time are known.
+
 The converters raise OrgMemoryQueryError for an invalid row.
 """
 
@@ -11,21 +13,24 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from memd.base.clock import DAY_US, from_us
-from memd.base.errors import OrgMemoryQueryError
+from memd.base import log
+from memd.base.clock import DAY_US, Clock, from_us
+from memd.base.errors import MemdError, OrgMemoryQueryError
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OperationLogEntry, OperationLogSnapshot, OrgFact
-from memd.domain.settings.org import OrgRules, TemporalConfig
+from memd.domain.settings.org import OrgMemoryConfig, OrgRules, TemporalConfig
 from memd.org.access import readable_categories
 from memd.store.file.connect import Reading
+from memd.store.file.database import Database
 from memd.store.org import fact_index, org, org_facts
 from memd.store.org.as_of import FactVersionRow
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow, build_author
 from memd.store.search.cjk_bigrams import split_signs
 from memd.text.words import content_words
 
+_DAEMON = Caller(client="memd", method="relearn")
 Row = TypeVar("Row", FactRow | FactVersionRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")
 
@@ -208,3 +213,18 @@ def category_access(conn: Reading, current_rules: ReadRules, caller: Caller) -> 
         current_rules=current_rules,
         caller=caller,
     )
+
+
+async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> None:
+    """Log the access rules if they have changed. To be called before any write.
+
+    A failure is only logged as a warning.
+    """
+    rules_now = OrgRules(write=config.write_access, read=config.read_access)
+    text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
+    try:
+        if not db.read_only and await db.read(org.current_rules) != text:
+            now_us = clock.now_us()
+            await db.write(_DAEMON, lambda conn: org.record_rules(conn, text, now_us))
+    except MemdError as error:
+        log.warning("the rules in force are not noted", kind=error.kind)

@@ -19,6 +19,7 @@ from memd.domain.org.history import AsOfQuery, PastFact, PastFacts, Timeline, Ti
 from memd.domain.org.org import OrgFact
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.org import fact_reader
+from memd.org.access import readable_categories
 from memd.org.fact_reader import CategoryAccess, category_access
 from memd.org.graph_view import build_statement
 from memd.store.file.connect import Reading
@@ -95,12 +96,16 @@ class Past:
 
         return await self.db.read(work)
 
-    async def filter_current(self, facts: tuple[OrgFact, ...]) -> tuple[OrgFact, ...]:
-        """Return the *facts* that still hold."""
+    async def filter_current(
+        self, caller: Caller, facts: tuple[OrgFact, ...]
+    ) -> tuple[OrgFact, ...]:
+        """Return those of *facts* that hold now, each in the version that does."""
         if not facts:
             return facts
         now_us = await self._now_us()
-        return await self.db.read(_filter_current, facts, now_us)
+        readable = readable_categories([self.config.read_access], caller)
+        filters = FactFilter(now_us, readable, -1, fact_ids=[fact.id for fact in facts])
+        return await self.db.read(_filter_current, facts, filters)
 
     # What is visible.
 
@@ -181,6 +186,7 @@ def _find_holding(
     for row in rows:
         valid_statements = statements_by_key.get(row.operation_key, [])
         is_valid = filters.thing_key is None and is_valid_at(row, valid_us)
+        is_valid = is_valid and (row.until_us is None or valid_us < row.until_us)
         if valid_statements or (
             is_valid and _has_other_text(row, spans.get(row.operation_key, []))
         ):
@@ -207,11 +213,13 @@ def is_valid_at(row: StatementSpanRow | FactVersionRow, valid_us: int) -> bool:
     return row.valid_to_us is None or valid_us < row.valid_to_us
 
 
-def _filter_current(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
-    rows = list(as_of.current_facts(conn, [fact.id for fact in facts]).values())
-    holding = _find_holding(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
-    ended = {row.fact_id for row in rows if row.operation_key not in holding}
-    return tuple(fact for fact in facts if fact.id not in ended)
+def _filter_current(
+    conn: Reading, facts: tuple[OrgFact, ...], filters: FactFilter
+) -> tuple[OrgFact, ...]:
+    rows = as_of.list_versions(conn, filters)
+    holding = _find_holding(conn, rows, filters, filters.known_us)
+    current = {past.fact.id: past.fact for past in reversed(holding.values())}
+    return tuple(current[fact.id] for fact in facts if fact.id in current)
 
 
 def _last_us(row: StatementSpanRow, now_us: int) -> int:

@@ -232,7 +232,7 @@ class Org:
             )
         facts = tuple(map(fact_reader.to_fact, rows))
         if only_current:
-            return (await self.past.filter_current(facts))[:limit]
+            return (await self.past.filter_current(caller, facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
             walked_ids = await self.walk(caller, query.context, limit)
             return await self._interleave(facts, walked_ids, categories, limit)
@@ -257,7 +257,8 @@ class Org:
             fact_reader.to_fact(row) for row in rows.newest if row.fact_id not in known_ids
         )
         return FactCandidates(
-            await self.past.filter_current(by_words), await self.past.filter_current(others)
+            await self.past.filter_current(caller, by_words),
+            await self.past.filter_current(caller, others),
         )
 
     async def _interleave(

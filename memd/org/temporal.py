@@ -28,7 +28,6 @@ Claims of one text never contradict each other.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, product
@@ -36,13 +35,12 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memd.base import log
-from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
 from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement, fold_name
 from memd.domain.org.org import OrgFactAuthor
-from memd.domain.settings.org import OrgMemoryConfig, OrgRules
+from memd.domain.settings.org import OrgRules
 from memd.org.access import check_write_access
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -57,21 +55,6 @@ RELEARN_OPERATIONS, RELEARN_CLAIMS = 50, 1_000
 UNLEARN_ROWS = 500
 """Rows that a step erases before the log is learnt again."""
 _LEARNER = Caller(client="memd", method="relearn")
-
-
-async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> None:
-    """Log the access rules if they have changed. To be called before any write.
-
-    A failure is only logged as a warning.
-    """
-    rules_now = OrgRules(write=config.write_access, read=config.read_access)
-    text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
-    try:
-        if not db.read_only and await db.read(org.current_rules) != text:
-            now_us = clock.now_us()
-            await db.write(_LEARNER, lambda conn: org.record_rules(conn, text, now_us))
-    except MemdError as error:
-        log.warning("the rules in force are not noted", kind=error.kind)
 
 
 async def catch_up(db: Database) -> None:
@@ -108,15 +91,17 @@ def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> int:
     Returns the number of claims in these groups.
     """
     new_claims = _extract_claims(conn, operation)
-    previous = org.previous_operation(conn, operation.fact_id, operation.version)
-    old_claims = [] if previous is None else store.claims_of(conn, previous)
+    old_keys = org.standing_operations(conn, operation.fact_id, operation.version)
+    old_claims = [claim for key in old_keys for claim in store.claims_of(conn, key)]
     groups = dict.fromkeys(map(group_of, (*old_claims, *new_claims)))
     new_beliefs: list[store.BelievedClaim] = []
     count = 0
     for group in groups:
         claims = store.list_claims(conn, group, operation.operation_key)
         claims += [claim for claim in new_claims if group_of(claim) == group]
-        beliefs = resolve_claims(claims, may_end)
+        keys = sorted({claim.operation_key for claim in claims})
+        successions = org.list_successions(conn, keys, operation.operation_key)
+        beliefs = resolve_claims(claims, may_end, successions)
         new_beliefs += _close_outdated(conn, group, beliefs, operation.at_us)
         count += len(claims)
     store.believe(conn, new_beliefs, operation.operation_id, operation.at_us)
@@ -250,6 +235,8 @@ ONE_AN_OBJECT = frozenset(("owns", "leads"))
 
 _EVER, _NEVER = -(1 << 62), 1 << 62  # beginning and end of a period without bounds
 
+Successions = Mapping[int, tuple[int, int]]
+"""When the next version of its fact begins, and its key, by the key of an operation."""
 MayEnd = Callable[[Claim, Claim], bool]
 """Returns whether the author of the first claim may end the second, judged by its _Author."""
 
@@ -263,11 +250,14 @@ def group_of(claim: Claim) -> StatementGroup:
     return StatementGroup(claim.relation, claim.subject_key, claim.object_key)
 
 
-def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
+def resolve_claims(
+    claims: Sequence[Claim], may_end: MayEnd, successions: Successions
+) -> list[BelievedClaim]:
     """Return the periods in which *claims* of one group, the oldest first, hold.
 
     A claim may hold in several periods or in none. Without a stated beginning it holds since ever,
-    or since the end of an older claim that it contradicts.
+    or since the end of an older claim that it contradicts. It neither holds nor ends others from
+    the time on when the next version of its fact begins.
 
     n claims without stated times take n log n steps. Others take more if many hold at a time.
     """
@@ -277,15 +267,18 @@ def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedCla
         new: list[tuple[int, Claim, int]] = []  # added last: they do not contradict each other
         for index, claim in claims_of_text:
             ended = [author for author, older in authors.items() if may_end(claim, older)]
-            new.append((index, claim, _override(claim, pools, ended)))
+            stop, _ = successions.get(claim.operation_key, (_NEVER, None))
+            new.append((index, claim, _override(claim, pools, ended, stop)))
         for index, claim, start in new:
             author = (claim.category, claim.is_human)
             authors.setdefault(author, claim)
-            stop = _NEVER if claim.claimed_to_us is None else claim.claimed_to_us
+            stop, by = successions.get(claim.operation_key, (_NEVER, None))
+            if claim.claimed_to_us is not None and claim.claimed_to_us <= stop:
+                stop, by = claim.claimed_to_us, None
             if start < stop:
                 since_ever = claim.claimed_from_us is None
                 key = _PoolKey.of(claim, author, negated=claim.negated, since_ever=since_ever)
-                pools.setdefault(key, _Pool()).add(_Span(start, stop, _ends(claim)), [index])
+                pools.setdefault(key, _Pool()).add(_Span(start, stop, _ends(claim), by), [index])
     items = [item for pool in pools.values() for item in pool.list_claims()]
     return [
         BelievedClaim(claims[index], _bound(span.start), _bound(span.stop), span.ended_by)
@@ -293,11 +286,16 @@ def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedCla
     ]
 
 
-def _override(newer: Claim, pools: Mapping[_PoolKey, _Pool], ended: Iterable[_Author]) -> int:
-    """End what *newer* contradicts or bounds of the authors *ended*; return when it begins."""
+def _override(
+    newer: Claim, pools: Mapping[_PoolKey, _Pool], ended: Iterable[_Author], last: int
+) -> int:
+    """End what *newer*, until *last*, contradicts or bounds of the authors *ended*.
+
+    Returns when it begins.
+    """
     start, stop, ends = newer.claimed_from_us, newer.claimed_to_us, _ends(newer)
-    is_past = stop is not None and stop <= newer.at_us
-    since = start if start is not None else _EVER if is_past else newer.at_us
+    until = last if stop is None else min(stop, last)
+    since = start if start is not None else _EVER if until <= newer.at_us else newer.at_us
     begin = _EVER if start is None else start
     for author, negated, since_ever in product(ended, (0, 1), (False, True)):
         pool = pools.get(_PoolKey.of(newer, author, negated=negated, since_ever=since_ever))
@@ -306,14 +304,13 @@ def _override(newer: Claim, pools: Mapping[_PoolKey, _Pool], ended: Iterable[_Au
         if not (newer.negated and negated):
             # "Flask is not the standard" does not contradict "Litestar is the standard".
             of_others = not (newer.negated or negated)
-            until = _NEVER if stop is None else stop
             pool.end(ends, since, until, newer.operation_key, of_others=of_others)
             if start is None:
                 begin = max(begin, pool.last_stop(ends, since, of_others=of_others))
         if newer.negated == negated:
             # The same again: "until March" ends it then, "since March" bounds an open beginning.
             if start is None and stop is not None:
-                pool.end(ends, stop, _NEVER, newer.operation_key)
+                pool.end(ends, stop, last, newer.operation_key)
             elif start is not None and stop is None and since_ever:
                 pool.end(ends, _EVER, start, newer.operation_key)
     return begin
@@ -368,6 +365,8 @@ class _Pool:
 
     def end(self, ends: _Ends, start: int, stop: int, by: int, *, of_others: bool = False) -> None:
         """Let the statement about *ends*, or all others, not hold from *start* to *stop*."""
+        if stop <= start:
+            return
         first = bisect_right(self._spans, start, key=_stop_of)
         later = self._spans[first:]
         cut = [s for s in later if s.start < stop and (s.ends != ends) is of_others]

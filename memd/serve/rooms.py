@@ -26,7 +26,8 @@ from memd.ingest.model_switch import ModelSwitch
 from memd.learn.uptake import UptakeCounter
 from memd.llm.job_files import JobFiles
 from memd.org.clients import Clients
-from memd.org.temporal import catch_up, note_rules
+from memd.org.fact_reader import note_rules
+from memd.org.temporal import catch_up
 from memd.serve.events import Events
 from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads

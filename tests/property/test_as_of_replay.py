@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -49,6 +49,8 @@ class Entry:
     claims: tuple[Triple, ...] | None
     category: str = "convention"
     is_human: bool = False
+    begin: int | None = None
+    """When the version begins; :func:`believed_at` knows of none."""
 
 
 def believed_at(log: list[Entry], valid: int, known: int) -> set[tuple[str, str, str, bool, str]]:
@@ -239,6 +241,7 @@ async def written(house: Rooms, clock: HeldClock, log: list[Entry]) -> dict[str,
             content=" ".join(map(sentence, entry.claims)),
             category=OrgFactCategory(entry.category),
             fact_id=ids.get(entry.fact),
+            valid_from=from_us(entry.begin),
         )
         ids[entry.fact] = await house.org.write(ANN, request, author=author)
     return ids
@@ -305,7 +308,12 @@ SELECT s.statement_id, a.folded, s.relation, b.folded, s.negated, s.qualifier, s
 async def test_learning_the_whole_log_again_gives_the_same_rows(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "memd.db"
     chance = random.Random(seed)
-    log = allowed(a_log(chance, 120, steps=(0, 1, DAY)))
+    log = [
+        replace(entry, begin=entry.at + chance.randrange(-5, 20) * DAY)
+        if entry.claims is not None and chance.random() < 0.3
+        else entry
+        for entry in allowed(a_log(chance, 120, steps=(0, 1, DAY)))
+    ]
     clock = HeldClock()
     async with a_house(path, clock) as house:
         await written(house, clock, log)

@@ -9,7 +9,7 @@ import pytest
 from support.gate import seeds
 
 from memd.domain.org.graph import fold_name
-from memd.org.temporal import MayEnd, resolve_claims
+from memd.org.temporal import MayEnd, Successions, resolve_claims
 from memd.store.org.statements import BelievedClaim, Claim
 
 EVER, NEVER = -1_000, 1_000
@@ -17,20 +17,24 @@ Period = tuple[int, int, int | None]
 """Beginning, end (exclusive), and the operation that ended it."""
 
 
-def beliefs_of(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
+def beliefs_of(
+    claims: Sequence[Claim], may_end: MayEnd, successions: Successions
+) -> list[BelievedClaim]:
     """Compare each claim with each older one, which takes n * n steps."""
     periods: list[list[Period]] = []
     for index, newer in enumerate(claims):
         start = EVER if newer.claimed_from_us is None else newer.claimed_from_us
+        last, by = successions.get(newer.operation_key, (NEVER, None))
         stop = NEVER if newer.claimed_to_us is None else newer.claimed_to_us
         for older, remaining in zip(claims[:index], periods, strict=True):
-            overridden = overridden_by(newer, older)
-            if overridden is None or not may_end(newer, older):
+            overridden = overridden_by(newer, older, last)
+            if overridden is None or overridden[1] <= overridden[0] or not may_end(newer, older):
                 continue
             remaining[:] = without(remaining, overridden, newer.operation_key)
             if newer.claimed_from_us is None and contradict(newer, older):
                 start = max([start, *(end for _, end, _ in remaining if end <= overridden[0])])
-        periods.append([(start, stop, None)] if start < stop else [])
+        period = (start, stop, None) if stop <= last else (start, last, by)
+        periods.append([period] if start < period[1] else [])
     return [
         BelievedClaim(
             claim, None if start == EVER else start, None if stop == NEVER else stop, ended_by
@@ -40,16 +44,17 @@ def beliefs_of(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
     ]
 
 
-def overridden_by(newer: Claim, older: Claim) -> tuple[int, int] | None:
+def overridden_by(newer: Claim, older: Claim, last: int) -> tuple[int, int] | None:
+    """Return the period that *newer*, which says nothing from *last* on, takes from *older*."""
     if newer.operation_key == older.operation_key or not comparable(newer, older):
         return None
     start, stop = newer.claimed_from_us, newer.claimed_to_us
     if contradict(newer, older):
-        is_past = stop is not None and stop <= newer.at_us
-        since = start if start is not None else EVER if is_past else newer.at_us
-        return since, NEVER if stop is None else stop
+        until = last if stop is None else min(last, stop)
+        since = start if start is not None else EVER if until <= newer.at_us else newer.at_us
+        return since, until
     if start is None and stop is not None:
-        return stop, NEVER
+        return stop, last
     if start is not None and stop is None and older.claimed_from_us is None:
         return EVER, start
     return None
@@ -124,8 +129,13 @@ def test_the_periods_of_claims_are_those_of_their_definition(seed: int) -> None:
     ended = 0
     for _ in range(500):
         claims = drawn_claims(chance)
-        beliefs = beliefs_of(claims, may_end)
-        assert resolve_claims(claims, may_end) == beliefs
+        successions = {
+            claim.operation_key: (chance.randrange(1, 40), claim.operation_key + 1)
+            for claim in claims
+            if chance.random() < 0.2
+        }
+        beliefs = beliefs_of(claims, may_end, successions)
+        assert resolve_claims(claims, may_end, successions) == beliefs
         ended += sum(belief.ended_by is not None for belief in beliefs)
     assert ended > 500
 
@@ -139,5 +149,5 @@ def test_a_claim_is_not_compared_with_each_older_one() -> None:
         rights.append((newer, older))
         return may_end(newer, older)
 
-    assert len(resolve_claims(claims, count)) >= len(claims)
+    assert len(resolve_claims(claims, count, {})) >= len(claims)
     assert len(rights) < 5 * len(claims)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
 from memd.domain.org.history import AsOfQuery
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.settings import Settings
-from memd.org import temporal
+from memd.org import fact_reader, temporal
 from memd.store.org import extraction, org
 from memd.store.org import statements as store
 from memd.store.org.extraction import ExtractionProgress
@@ -130,7 +131,7 @@ async def test_nobody_ends_what_stands_in_a_category_that_he_may_not_write(tmp_p
     junior = OrgFactAuthor.model_validate({"agent_id": "jim", "seniority": "junior"})
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock, settings=settings) as house:
-        await temporal.note_rules(house.db, house.clock, house.org.config)
+        await fact_reader.note_rules(house.db, house.clock, house.org.config)
         clock.advance(days=1)
         await wrote(house, "Flask is the standard.", author=lead, category="adr")
         await wrote(house, "Litestar is the standard.", author=junior, category="convention")
@@ -144,7 +145,7 @@ async def test_rules_are_logged_once_and_when_they_change(path: Path) -> None:
     for tree in ({}, {}, {"read_access": {"adr": "lead"}}, {"read_access": {"adr": "lead"}}, {}):
         settings = Settings.model_validate({"org_memory": tree})
         async with a_house(path, clock, settings=settings) as house:
-            await temporal.note_rules(house.db, house.clock, house.org.config)
+            await fact_reader.note_rules(house.db, house.clock, house.org.config)
         clock.advance(hours=-1)
     with a_writer(path) as conn:
         times = [at_us for at_us, _ in org.list_rules(conn)]
@@ -177,8 +178,82 @@ async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(hous
         with pytest.raises(BusyError):
             await wrote(house, "Litestar is the standard.")
         # Both say so in the log, and go on.
-        await temporal.note_rules(house.db, house.clock, house.org.config)
+        await fact_reader.note_rules(house.db, house.clock, house.org.config)
         await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Flask"]
     await wrote(house, "Litestar is the standard.")
     assert await held(house) == ["the team standardises_on Litestar"]
+
+
+DAY = timedelta(days=1)
+US = timedelta(microseconds=1)
+
+
+async def versions_at(house: Rooms, valid: datetime) -> list[str]:
+    """Return the texts of the facts valid then, as known now, in the order of the log."""
+    past = await house.org.past.as_of(CALLER, AsOfQuery(valid=valid, limit=100))
+    return [item.fact.content for item in reversed(past.items)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Billing uses Redis.", "Billing uses Kafka."),  # all of it is statements
+        ("Ask Zoe before a release.", "Ask Yan before a release."),  # none of it is
+    ],
+)
+async def test_a_version_holds_until_the_next_one_begins(
+    house: Rooms, clock: HeldClock, old: str, new: str
+) -> None:
+    (fact_id,) = await wrote(house, old)
+    (policy_id,) = await wrote(house, old, category="core_policy")
+    begin = clock.now + 7 * DAY
+    clock.advance(days=1)
+    await wrote(house, new, fact_id=fact_id, valid_from=begin)
+    await wrote(house, new, fact_id=policy_id, valid_from=begin, category="core_policy")
+    for valid, text in ((begin - DAY, old), (begin - US, old), (begin, new)):
+        assert await versions_at(house, valid) == [text, text]
+    for text in (old, new):
+        assert [fact.content for fact in await house.org.list_policies(CALLER)] == [text]
+        assert await house.org.count_policies(CALLER) == 1
+        candidates = await house.org.find_candidates(CALLER, new)
+        assert [fact.content for fact in candidates.by_words] == [text]
+        clock.advance(days=7)
+    await house.org.retract(CALLER, fact_id, author=HUMAN)
+    await house.org.retract(CALLER, policy_id, author=HUMAN)
+    assert await versions_at(house, begin - DAY) == []
+    assert await house.org.list_policies(CALLER) == ()
+
+
+async def test_a_version_that_names_no_beginning_replaces_all_before_it(
+    house: Rooms, clock: HeldClock
+) -> None:
+    (fact_id,) = await wrote(house, "Billing uses Redis. Ask Zoe.")
+    begin = clock.now + 7 * DAY
+    for text, start in (("Billing uses Kafka.", begin), ("Billing uses NATS. Ask Yan.", None)):
+        clock.advance(days=1)
+        await wrote(house, text, fact_id=fact_id, valid_from=start)
+    for valid in (begin - 30 * DAY, begin, begin + DAY):
+        assert await versions_at(house, valid) == ["Billing uses NATS. Ask Yan."]
+
+
+async def test_what_a_version_had_ended_holds_again_when_the_next_one_begins(
+    house: Rooms, clock: HeldClock
+) -> None:
+    await wrote(house, "Flask is the standard.")
+    clock.advance(days=1)
+    (fact_id,) = await wrote(house, "Litestar is the standard.")
+    clock.advance(days=1)
+    begin = clock.now + 7 * DAY
+    await wrote(house, "We have no opinion.", fact_id=fact_id, valid_from=begin)
+    assert await held(house) == ["the team standardises_on Litestar"]
+    (ended,) = [
+        one
+        for one in (await house.org.past.timeline(CALLER, fact_id)).stretches
+        if one.statement.known_to is None
+    ]
+    assert (ended.statement.valid_to, ended.ended_by) == (begin, HUMAN)
+    near = await house.graph.neighbours(CALLER, "Litestar")
+    assert [one.relation for one in near.items] == ["standardises_on"]
+    clock.advance(days=8)
+    assert await held(house) == ["the team standardises_on Flask"]

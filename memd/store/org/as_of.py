@@ -16,7 +16,7 @@ from memd.store.file.connect import Reading, keys_array
 
 
 class FactVersionRow(NamedTuple):
-    """A version of a fact, with its author."""
+    """A version of a fact, with its author. *until_us* is when the next version begins."""
 
     operation_key: int
     operation_id: str
@@ -33,13 +33,15 @@ class FactVersionRow(NamedTuple):
     author_id: str | None
     seniority: str | None
     autonomy_level: str | None
+    until_us: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
     """Conditions on facts: known at a time, in categories, about a thing, containing *text*.
 
-    *before_key* is the operation key that the previous page ended with.
+    *fact_ids* limits them to these facts. *before_key* is the operation key that the previous page
+    ended with.
     """
 
     known_us: int
@@ -48,6 +50,7 @@ class FactFilter:
     text: str | None = None
     thing_key: int | None = None
     before_key: int | None = None
+    fact_ids: Collection[str] | None = None
 
 
 class StatementSpanRow(NamedTuple):
@@ -82,10 +85,15 @@ class StatementSpanRow(NamedTuple):
 
 
 def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
-    """Return the versions of facts that were current at ``filters.known_us``, newest first."""
+    """Return the versions of facts that stood at ``filters.known_us``, newest first.
+
+    Of a fact these are the last one and, where that has a beginning, the ones before it.
+    """
+    query = _VERSIONS if filters.thing_key is None else _VERSIONS_ABOUT
     rows = conn.execute(
-        _VERSIONS if filters.thing_key is None else _VERSIONS_ABOUT,
+        query if filters.fact_ids is None else _VERSIONS_OF,
         {
+            "fact_ids": json.dumps(list(filters.fact_ids or ())),
             "known_us": filters.known_us,
             "categories": json.dumps(sorted(filters.categories)),
             "text": None if filters.text is None else _like_pattern(filters.text),
@@ -104,7 +112,10 @@ _VERSION = """
                   FROM org_operation AS b
                  WHERE b.fact_id = o.fact_id AND b.version = 1),
                o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
-               o.autonomy_level
+               o.autonomy_level,
+               (SELECT min(n.valid_from_us)
+                  FROM org_operation AS n
+                 WHERE n.fact_id = o.fact_id AND n.version > o.version AND n.at_us <= :known_us)
 """
 _WAS_CURRENT = """
                (:before_key IS NULL OR o.operation_key < :before_key)
@@ -114,7 +125,7 @@ _WAS_CURRENT = """
            AND NOT EXISTS (SELECT 1
                              FROM org_operation AS n
                             WHERE n.fact_id = o.fact_id AND n.version > o.version
-                              AND n.at_us <= :known_us)
+                              AND n.at_us <= :known_us AND n.valid_from_us IS NULL)
 """
 
 
@@ -146,6 +157,13 @@ _VERSIONS_ABOUT = f"""
         {_VERSION}
           FROM ({_ABOUT}) CROSS JOIN org_operation AS o ON o.operation_key = about
          WHERE {_WAS_CURRENT}
+         ORDER BY o.operation_key DESC
+         LIMIT :limit
+"""
+_VERSIONS_OF = f"""
+        {_VERSION}
+          FROM json_each(:fact_ids) AS i CROSS JOIN org_operation AS o ON o.fact_id = i.value
+         WHERE {_WAS_CURRENT} AND o.at_us <= :known_us
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
@@ -221,21 +239,6 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
     for key, start, end in rows:
         spans.setdefault(key, []).append((start, end))
     return spans
-
-
-def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersionRow]:
-    """Return the current facts among *fact_ids*, by id."""
-    facts = conn.list_rows(
-        FactVersionRow,
-        f"""
-        {_VERSION}
-          FROM org_fact AS f
-               JOIN org_operation AS o ON o.operation_key = f.operation_key
-         WHERE f.fact_id IN (SELECT value FROM json_each(:ids)) AND o.kind = 'PUBLISH'
-        """,
-        {"ids": json.dumps(list(fact_ids))},
-    )
-    return {row.fact_id: row for row in facts}
 
 
 def list_history(

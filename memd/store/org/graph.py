@@ -155,7 +155,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
             """
             EXISTS (SELECT 1
                       FROM org_fact AS f
-                     WHERE f.operation_key = s.operation_key AND f.retracted_at_us IS NULL)
+                     WHERE f.fact_id = o.fact_id AND f.retracted_at_us IS NULL)
             """
         )
     else:

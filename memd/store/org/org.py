@@ -12,7 +12,7 @@ authorised by the previous rules, even if the clock was set back.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing, hash_columns
+from memd.store.file.connect import Reading, Writing, hash_columns, keys_array
 from memd.store.org import fact_index, org_facts, proofs
 
 
@@ -227,16 +227,47 @@ def has_operations(conn: Reading, *, before: int | None = None) -> bool:
     )
 
 
-def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
-    """Return the key of the operation before *version* of a fact, None for the first version."""
-    return conn.get_int(
+def standing_operations(conn: Reading, fact_id: str, version: int) -> list[int]:
+    """Return the keys of the versions of a fact that stood before *version*, oldest first.
+
+    A version with a ``valid_from_us`` replaces those before it from then on only, so more than one
+    may stand; any other, and a retraction, replaces them altogether.
+    """
+    rows = conn.execute(
         """
-        SELECT operation_key
-          FROM org_operation
-         WHERE fact_id = :fact_id AND version = :version - 1
+        SELECT o.operation_key
+          FROM org_operation AS o
+         WHERE o.fact_id = :fact_id AND o.version < :version
+           AND NOT EXISTS (SELECT 1
+                             FROM org_operation AS n
+                            WHERE n.fact_id = o.fact_id AND n.version > o.version
+                              AND n.version < :version AND n.valid_from_us IS NULL)
+         ORDER BY o.version
         """,
         {"fact_id": fact_id, "version": version},
     )
+    return [key for (key,) in rows]
+
+
+def list_successions(
+    conn: Reading, keys: Sequence[int], until_key: int
+) -> dict[int, tuple[int, int]]:
+    """Return, for those of *keys* that a later version replaces from a time on: when, and its key.
+
+    Only operations up to *until_key* count; the earliest time is returned.
+    """
+    rows = conn.execute(
+        """
+        SELECT o.operation_key, n.valid_from_us, n.operation_key
+          FROM carray(:keys) AS k
+               CROSS JOIN org_operation AS o ON o.operation_key = k.value
+               CROSS JOIN org_operation AS n ON n.fact_id = o.fact_id AND n.version > o.version
+         WHERE n.operation_key <= :until_key AND n.valid_from_us IS NOT NULL
+         ORDER BY n.valid_from_us DESC, n.operation_key DESC
+        """,
+        {"keys": keys_array(keys), "until_key": until_key},
+    )
+    return {key: (at_us, by_key) for key, at_us, by_key in rows}
 
 
 def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:

@@ -35,22 +35,31 @@ class FactRow(NamedTuple):
     author_id: str | None
     seniority: str | None
     autonomy_level: str | None
+    operation_key: int
 
 
 _FACT = """
-        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+        SELECT f.fact_key, f.fact_id, o.version, o.category, o.content, o.tags, f.created_at_us,
                o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
-               o.autonomy_level
+               o.autonomy_level, o.operation_key
 """
 _CURRENT = """
           FROM org_fact AS f
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.retracted_at_us IS NULL
 """
-# The valid times that the author claims include :at_us.
-_IS_VALID = """
-           AND (:at_us IS NULL OR (coalesce(o.valid_from_us, :at_us) <= :at_us
-                                   AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
+# The last version that has begun by :at_us, if it has not ended, as their authors claim.
+_VALID = """
+          FROM org_fact AS f
+               JOIN org_operation AS o
+                 ON o.operation_key = (SELECT v.operation_key
+                                         FROM org_operation AS v
+                                        WHERE v.fact_id = f.fact_id
+                                          AND coalesce(v.valid_from_us, :at_us) <= :at_us
+                                        ORDER BY v.version DESC
+                                        LIMIT 1)
+         WHERE f.retracted_at_us IS NULL AND o.kind = 'PUBLISH'
+           AND coalesce(o.valid_to_us, :at_us + 1) > :at_us
 """
 
 
@@ -111,12 +120,14 @@ def list_newest(
 ) -> list[FactRow]:
     """Return facts of *categories*, newest first; a negative *limit* returns all.
 
-    With *at_us*, only facts that are valid at that time according to their author.
+    With *at_us*, only facts that are valid at that time according to their author, each in the
+    version that is; one whose category was another than now is left out.
     """
     rows = conn.execute(
         f"""
-        {_FACT} {_CURRENT} {_IS_VALID}
+        {_FACT} {_CURRENT if at_us is None else _VALID}
            AND f.category IN (SELECT value FROM json_each(:categories))
+           AND o.category = f.category
          ORDER BY f.created_at_us DESC, f.fact_key DESC
          LIMIT :limit OFFSET :offset
         """,
@@ -127,7 +138,11 @@ def list_newest(
             "at_us": at_us,
         },
     )
-    return integrity.list_rows(conn, FactRow, rows, integrity.facts)
+    facts = integrity.list_rows(conn, FactRow, rows, integrity.facts)
+    if at_us is None:
+        return facts
+    intact_keys = integrity.operations(conn, [row.operation_key for row in facts])
+    return [row for row in facts if row.operation_key in intact_keys]
 
 
 def by_ids(
@@ -166,8 +181,8 @@ def count(
     """Return how many facts :func:`list_newest` returns for *category* (None for all)."""
     return conn.get_count(
         f"""
-        SELECT count(*) {_CURRENT} {_IS_VALID}
-           AND (:category IS NULL OR f.category = :category)
+        SELECT count(*) {_CURRENT if at_us is None else _VALID}
+           AND (:category IS NULL OR f.category = :category) AND o.category = f.category
         """,
         {"category": category, "at_us": at_us},
     )

@@ -155,7 +155,10 @@ def _id(*parts: object) -> str:
 
 
 def list_claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
-    """Return the claims of facts that were current after operation *until_key*, oldest first."""
+    """Return the claims that stand after operation *until_key*, oldest first.
+
+    Left out are those of a version that another one replaced from the first moment on.
+    """
     return conn.list_rows(
         Claim,
         _CLAIMS_BY_OBJECT if group.subject_key is None else _CLAIMS_BY_SUBJECT,
@@ -174,7 +177,7 @@ _CURRENT = """
    AND NOT EXISTS (SELECT 1
                      FROM org_operation AS n
                     WHERE n.fact_id = o.fact_id AND n.version > o.version
-                      AND n.operation_key <= :until_key)
+                      AND n.operation_key <= :until_key AND n.valid_from_us IS NULL)
  ORDER BY s.operation_key, s.span_from, s.span_to, s.subject_key, s.object_key
 """
 _CLAIMED = """
