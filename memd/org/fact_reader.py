@@ -78,6 +78,22 @@ def find_candidates(
     return CandidateRows(by_words, others[: limit - len(by_words)])
 
 
+def list_readable(
+    conn: Reading, fact_id: str, access: CategoryAccess, since_us: int | None
+) -> list[OperationRow]:
+    """Return the operations on a fact, the first version first; [] for an unknown one.
+
+    Left out are versions superseded before *since_us*, and those that the caller may not read now
+    or could not have read then.
+    """
+    return [
+        row
+        for row in org_facts.history(conn, fact_id)
+        if row.category in access.at(row.at_us)
+        and (since_us is None or row.until_us is None or row.until_us > since_us)
+    ]
+
+
 def iter_snapshot(
     conn: Reading, at_us: int, readable: Collection[str], after: str | None = None
 ) -> Iterator[SnapshotRow]:

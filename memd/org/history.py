@@ -7,15 +7,23 @@ or could not have read at the known time are left out. The answer names their ca
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import NotFoundError, cursor_error
-from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
+from memd.base.limits import QUOTE_CHARS_MAX, STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.org.graph import Evidence, Statement
-from memd.domain.org.history import AsOfQuery, PastFact, PastFacts, Timeline, TimelineStretch
+from memd.domain.org.history import (
+    AsOfQuery,
+    PastFact,
+    PastFacts,
+    Timeline,
+    TimelineStretch,
+    VersionStretch,
+)
 from memd.domain.org.org import OrgFact
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.org import fact_reader
@@ -26,7 +34,7 @@ from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import as_of, org, statements
 from memd.store.org.as_of import FactFilter, FactVersionRow, StatementSpanRow
-from memd.store.org.org_facts import build_author
+from memd.store.org.org_facts import OperationRow, build_author
 
 
 @dataclass(frozen=True)
@@ -85,10 +93,12 @@ class Past:
             about = name if key is None else key
             rows = as_of.list_history(conn, about, readable, since_us, STRETCHES_MAX + 1)
             visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
-            if not visible:
+            entries = fact_reader.list_readable(conn, name, access, since_us)
+            if not visible and not entries:
                 raise _unknown_error(name)
             return Timeline(
                 about=name,
+                versions=tuple(_version_stretches(entries))[-STRETCHES_MAX:],
                 stretches=tuple(map(to_stretch, visible[:STRETCHES_MAX])),
                 truncated=len(rows) > STRETCHES_MAX,
                 withheld=_withheld(readable),
@@ -234,6 +244,29 @@ def _unknown_error(name: str) -> NotFoundError:
 
 _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
+
+
+def _version_stretches(entries: Sequence[OperationRow]) -> Iterator[VersionStretch]:
+    """Yield the periods of the versions among the *entries* of a fact's log."""
+    for place, entry in enumerate(entries):
+        if entry.content is None:  # a retraction
+            continue
+        later = entries[place + 1 :]
+        replaced = next((one for one in later if one.valid_from_us is None), None)
+        standing = later if replaced is None else later[: later.index(replaced)]
+        ends = [entry.valid_to_us, *(one.valid_from_us for one in standing)]
+        yield VersionStretch(
+            version=entry.version,
+            quote=entry.content[:QUOTE_CHARS_MAX],
+            category=OrgFactCategory(entry.category),
+            valid_from=from_us(entry.valid_from_us),
+            valid_to=from_us(min((end for end in ends if end is not None), default=None)),
+            known_to=None if replaced is None else from_us(replaced.at_us),
+            said_by=build_author(
+                entry.is_human, entry.author_id, entry.seniority, entry.autonomy_level
+            ),
+            said_at=from_us(entry.at_us),
+        )
 
 
 def _to_statement(row: StatementSpanRow) -> Statement:

@@ -341,12 +341,7 @@ class Org:
 
         def work(conn: Reading) -> list[OperationRow]:
             access = category_access(conn, self.config.read_access, caller)
-            return [
-                row
-                for row in org_facts.history(conn, fact_id)
-                if row.category in access.at(row.at_us)
-                and (since_us is None or row.until_us is None or row.until_us > since_us)
-            ]
+            return fact_reader.list_readable(conn, fact_id, access, since_us)
 
         return tuple(map(fact_reader.to_entry, await self.db.read(work)))
 

@@ -50,6 +50,20 @@ def test_a_life_is_printed_as_bars_with_who_and_when(memd: Memd) -> None:
     assert "2026-03-01 to ...: sam (senior)" in litestar
 
 
+def test_the_life_of_a_fact_without_statements_has_its_versions(
+    memd: Memd, daemon: Spawned
+) -> None:
+    sam = partial(memd, MEMD_CLIENT_KEY_FILE=str(daemon.paths.keys_dir / "sam.key"))
+    fact_id = sam("org", "write", "Ask Zoe before a release.").out.strip()
+    sam("org", "write", "Ask Yan.", "--fact", fact_id, "--from", "2099-11-23")
+    for name in (fact_id, fact_id[-8:]):
+        code, out, _ = memd("org", "timeline", name)
+        assert code == 0
+        zoe, yan = (line for line in out.splitlines() if "Ask " in line)
+        assert "... to 2099-11-23: sam (senior)" in zoe
+        assert "2099-11-23 to ...: sam (senior)" in yan
+
+
 def test_a_life_is_drawn_into_a_file(memd: Memd, tmp_path: Path) -> None:
     target = tmp_path / "flask.svg"
     code, out, err = memd("org", "timeline", "Flask", "--svg", str(target))

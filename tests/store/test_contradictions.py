@@ -225,6 +225,30 @@ async def test_a_version_holds_until_the_next_one_begins(
     assert await house.org.list_policies(CALLER) == ()
 
 
+async def test_a_timeline_of_a_fact_has_its_versions(house: Rooms, clock: HeldClock) -> None:
+    (fact_id,) = await wrote(house, "Ask Zoe before a release.")
+    first, begin = clock.now, clock.now + 7 * DAY
+    clock.advance(days=1)
+    await wrote(house, "Ask Yan.", fact_id=fact_id, valid_from=begin, valid_to=begin + 9 * DAY)
+    life = await house.org.past.timeline(CALLER, fact_id)
+    assert life.stretches == ()
+    spans = [(one.quote, one.valid_from, one.valid_to, one.said_at) for one in life.versions]
+    assert spans == [
+        ("Ask Zoe before a release.", None, begin, first),
+        ("Ask Yan.", begin, begin + 9 * DAY, first + DAY),
+    ]
+    assert {(one.said_by, one.known_to) for one in life.versions} == {(HUMAN, None)}
+    clock.advance(days=1)
+    await wrote(house, "Ask nobody.", fact_id=fact_id)
+    clock.advance(days=1)
+    await house.org.retract(CALLER, fact_id, author=HUMAN)
+    life = await house.org.past.timeline(CALLER, fact_id)
+    replaced = [(one.version, one.known_to) for one in life.versions]
+    assert replaced == [(1, first + 2 * DAY), (2, first + 2 * DAY), (3, first + 3 * DAY)]
+    with pytest.raises(NotFoundError):
+        await house.org.past.timeline(CALLER, fact_id[:-1] + "x")
+
+
 async def test_a_version_that_names_no_beginning_replaces_all_before_it(
     house: Rooms, clock: HeldClock
 ) -> None:

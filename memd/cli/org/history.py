@@ -78,10 +78,11 @@ def timeline(
 ) -> None:
     """Show when statements about an entity or a fact were valid.
 
-    Shows also who wrote each of them.
+    Shows also who wrote each of them, and the versions of a fact.
     """
     answer = call("org.timeline", name=name)
-    bars = [_bar(stretch) for stretch in answer["stretches"]]
+    bars = [_version_bar(stretch) for stretch in answer["versions"]]
+    bars += [_statement_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()
     if svg is not None:
         try:
@@ -138,22 +139,30 @@ def _format_statement(statement: dict[str, Any]) -> str:
     return f"{text} ({statement['qualifier']})" if statement["qualifier"] else text
 
 
-def _bar(stretch: dict[str, Any]) -> Bar:
-    """Return the bar of a stretch: a statement with its validity and its authors."""
+def _statement_bar(stretch: dict[str, Any]) -> Bar:
+    """Return the bar of a statement with its validity and its authors."""
     statement = stretch["statement"]
-    detail = (
-        f"{_day(statement['valid_from'])} to {_day(statement['valid_to'])}: {_by(stretch, 'said')}"
-    )
+    author = _by(stretch, "said")
     if stretch["ended_by"] is not None:
-        detail += f"; its end: {_by(stretch, 'ended')}"
-    if statement["known_to"] is not None:
-        detail += f"; believed until {_day(statement['known_to'])}"
+        author += f"; its end: {_by(stretch, 'ended')}"
+    return _bar(_format_statement(statement), statement, author)
+
+
+def _version_bar(stretch: dict[str, Any]) -> Bar:
+    """Return the bar of a version of a fact with its validity and its author."""
+    return _bar(f"version {stretch['version']}: {stretch['quote']}", stretch, _by(stretch, "said"))
+
+
+def _bar(label: str, period: dict[str, Any], author: str) -> Bar:
+    detail = f"{_day(period['valid_from'])} to {_day(period['valid_to'])}: {author}"
+    if period["known_to"] is not None:
+        detail += f"; believed until {_day(period['known_to'])}"
     return Bar(
-        _format_statement(statement),
+        label,
         detail,
-        _us(statement["valid_from"]),
-        _us(statement["valid_to"]),
-        is_retracted=statement["known_to"] is not None,
+        _us(period["valid_from"]),
+        _us(period["valid_to"]),
+        is_retracted=period["known_to"] is not None,
     )
 
 

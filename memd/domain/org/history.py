@@ -71,10 +71,31 @@ class TimelineStretch(Value):
     """When another text stated the end."""
 
 
+class VersionStretch(Value):
+    """A period in which a version of a fact was valid, to the beginning of the next one.
+
+    If *known_to* is set, the version was replaced altogether then, or retracted.
+    """
+
+    version: int = Field(ge=1)
+    quote: str
+    """The beginning of the text."""
+    category: OrgFactCategory
+    valid_from: Time | None = None
+    valid_to: Time | None = None
+    known_to: Time | None = None
+    said_by: OrgFactAuthor
+    said_at: Time
+
+
 class Timeline(Value):
-    """The timeline of an entity or a fact, earliest first."""
+    """The timeline of an entity or a fact, earliest first.
+
+    That of a fact has its *versions*, too, in their order.
+    """
 
     about: Name
+    versions: tuple[VersionStretch, ...] = ()
     stretches: tuple[TimelineStretch, ...] = ()
     truncated: bool = False
     withheld: tuple[OrgFactCategory, ...] = ()

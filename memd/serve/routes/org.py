@@ -221,10 +221,12 @@ async def as_of(context: Context, params: AsOfParams) -> PastFacts:
 async def timeline(context: Context, params: TimelineParams) -> Timeline:
     """Return the timeline, truncated to the stretches that fit into a frame."""
     complete = await context.rooms.org.past.timeline(context.caller, params.name)
-    stretches = tuple(fitting_items(complete.stretches))
-    if len(stretches) == len(complete.stretches):
+    count = len(complete.versions)
+    items = tuple(fitting_items((*complete.versions, *complete.stretches)))
+    if len(items) == count + len(complete.stretches):
         return complete
-    return complete.model_copy(update={"stretches": stretches, "truncated": True})
+    shown = {"versions": items[:count], "stretches": items[count:], "truncated": True}
+    return complete.model_copy(update=shown)
 
 
 # Writes.
