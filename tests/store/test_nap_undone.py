@@ -79,15 +79,26 @@ async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(bed
     assert await bed.contents() == set()
 
 
-async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed) -> None:
+async def test_what_somebody_rewrote_stays_when_its_nap_is_undone(bed: Bed) -> None:
     nap = await napped_over(bed, *FACTS)
-    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
-    await bed.house.ingest.update(ADA, entries[0].id, MemoryUpdate(content="Use spaces."))
-    with pytest.raises(ConflictError, match="rewritten") as refused:
-        await bed.night.undo(ADA, nap.run_id)
-    assert "memd delete ID" in str(refused.value.hint)
-    assert "Use spaces." in await bed.contents()
-    assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
+    first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
+    await bed.house.ingest.update(ADA, first.id, MemoryUpdate(content="Use spaces."))
+    await bed.house.trash.delete(ADA, second.id)
+    undone = await bed.night.undo(ADA, nap.run_id)
+    assert undone.state is RunState.UNDONE
+    assert await bed.contents() == {"Use spaces."}
+    assert await bed.is_sound()
+
+
+async def test_a_preference_that_somebody_rewrote_stays_when_its_nap_is_undone(bed: Bed) -> None:
+    nap = await napped_over(bed, "My favorite color is blue.")
+    (entry,) = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
+    text = "My favorite color is green."
+    await bed.house.ingest.update(ADA, entry.id, MemoryUpdate(content=text))
+    preferences = await bed.house.recall.preferences(ADA)
+    await bed.night.undo(ADA, nap.run_id)
+    assert await bed.contents() == {text}
+    assert await bed.house.recall.preferences(ADA) == preferences != ()
 
 
 async def test_a_nap_whose_turn_was_rewritten_is_not_undone_and_says_what_to_do(bed: Bed) -> None:

@@ -64,7 +64,9 @@ def sleep(
     now: Annotated[bool, "--now", "Run a night now."] = False,
     dry_run: options.DryRun = False,
     undo: Annotated[
-        bool, "--undo", "Undo RUN exactly; the memories of a nap go to the trash."
+        bool,
+        "--undo",
+        "Undo RUN exactly; the memories of a nap go to the trash, except for edited ones.",
     ] = False,
     last: Annotated[
         bool, "--last", "With --undo: the last run that changed anything, if it is not undone yet."

@@ -3,7 +3,7 @@
 :func:`check` verifies that nobody changed those rows since. Then the changes are undone, last
 first, in small steps; each step removes its changes from the ledger in the same transaction. Later
 memories stay as they are. The memories that a nap made, which have its id as their batch, go to the
-trash at the end; the messages that it stored stay.
+trash at the end; those that somebody rewrote since, and the messages that it stored, stay.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OF_NAP = "; delete what it stored: memd list, memd delete ID"
 def check(conn: Reading, run: RunRow) -> None:
     """Raise ConflictError when undoing *run* could not be exact.
 
-    Its rows must be unchanged since. The memories of a nap must not have been summarised, rewritten
-    or used by a later run, nor may they have replaced a preference.
+    Its rows must be unchanged since. The memories of a nap must not have been summarised or used by
+    a later run, nor may they have replaced a preference.
     """
     _check_changes(conn, run)
     if run.kind == RunKind.NAP:
@@ -97,7 +97,7 @@ def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int)
     count = _undo_changes(conn, run.run_key, limit)
     if count or run.kind != RunKind.NAP:
         return count
-    keys = _memories_of_nap(conn, run, limit)
+    keys = _memories_of_nap(conn, run, limit, rewritten=False)
     removal.trash(conn, keys, TrashReason.DELETED, now_us, undo_us)
     return len(keys)
 
@@ -255,9 +255,7 @@ def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def _check_nap(conn: Reading, run: RunRow) -> None:
-    keys = _memories_of_nap(conn, run, -1)
-    if not keys:
-        return
+    keys = _memories_of_nap(conn, run, -1, rewritten=True)
     later = _find_summarising_run(conn, keys)
     for key in keys:
         later = later or runs.find_later_run(conn, run.run_key, key)
@@ -265,12 +263,8 @@ def _check_nap(conn: Reading, run: RunRow) -> None:
         raise ConflictError(
             "a later run works on what this nap learnt", hint=f"undo that first: {later}"
         )
-    if _is_rewritten(conn, keys):
-        raise ConflictError(
-            "facts of this nap were rewritten since; undoing it would not be exact",
-            hint=_ONE_BY_ONE + _OF_NAP,
-        )
-    name = _find_replaced_preference(conn, keys, run.started_at_us)
+    unchanged_keys = _memories_of_nap(conn, run, -1, rewritten=False)
+    name = _find_replaced_preference(conn, unchanged_keys, run.started_at_us)
     if name is not None:
         raise ConflictError(
             f"this nap replaced the preference {name}, whose earlier value is not kept",
@@ -278,8 +272,11 @@ def _check_nap(conn: Reading, run: RunRow) -> None:
         )
 
 
-def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
-    """Return up to *limit* of the nap's memories outside the trash, in order; all if negative."""
+def _memories_of_nap(conn: Reading, run: RunRow, limit: int, *, rewritten: bool) -> list[int]:
+    """Return up to *limit* of the nap's memories outside the trash, in order; all if negative.
+
+    Those that were rewritten since are returned only with *rewritten*.
+    """
     return conn.list_ints(
         """
         SELECT m.memory_key
@@ -287,6 +284,9 @@ def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
                JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE a.agent_id = :agent_id AND m.created_at_us = :started_at_us
            AND m.batch = :run_id AND m.state <> 'trashed'
+           AND (:rewritten OR NOT EXISTS (SELECT 1
+                                            FROM memory_version AS v
+                                           WHERE v.memory_key = m.memory_key))
          ORDER BY m.memory_key
          LIMIT :limit
         """,
@@ -294,6 +294,7 @@ def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
             "agent_id": run.agent_id,
             "started_at_us": run.started_at_us,
             "run_id": run.run_id,
+            "rewritten": rewritten,
             "limit": limit,
         },
     )
@@ -312,17 +313,6 @@ def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
          WHERE s.state <> 'trashed'
          ORDER BY r.run_key DESC
          LIMIT 1
-        """,
-        {"keys": keys_array(keys)},
-    )
-
-
-def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
-    return conn.exists(
-        """
-        SELECT 1
-          FROM memory_version
-         WHERE memory_key IN (SELECT value FROM carray(:keys))
         """,
         {"keys": keys_array(keys)},
     )
