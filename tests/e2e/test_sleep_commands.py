@@ -111,12 +111,13 @@ def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
         nap = client.call("sleep.consolidate", {"session_id": "talk", "messages": messages})
     for words in (("sleep",), ("sleep", "--report")):
         (line,) = memd(*words).out.splitlines()[-1:]
-        assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories$", line)
+        assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories\ttalk\t\toperator$", line)
     output = memd("sleep", "--report", nap["run_id"][-8:])
     assert "nap            2 memories created" in output.out
     assert f"memd sleep --undo {nap['run_id']}" in output.err
     undone = memd("sleep", "--undo", "--last")
     assert (undone.code, a_run(undone.out)) == (0, nap["run_id"])
+    assert "2 memories created, now in the trash, except for edited ones" in undone.out
     assert {line for line in memd.state() if "Paint fence" in line} == before
     none = memd("sleep", "--undo", "--last")
     assert (none.code, "no run is left to undo" in none.err) == (1, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from support.nights import ADA, Bed, nap_over, settled
 from support.scripted_naps import Said, digest, napped
 
 from memd.base.errors import ConflictError, InvalidStateError
+from memd.domain.caller import OPERATOR
 from memd.domain.enums import Origin, RunState
 from memd.domain.ingest import IngestRequest
-from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.domain.memory import MemoryFilter, MemoryQuery, MemoryUpdate
 from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.distil.exchanges import NapKind
@@ -54,6 +56,20 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(bed: B
         await bed.night.undo(ADA, nap.run_id)
     await bed.house.trash.restore(ADA, items[0].id)
     assert len(await bed.contents()) == 2
+
+
+async def test_a_report_of_a_nap_names_its_session_until_that_is_forgotten(bed: Bed) -> None:
+    caller = replace(ADA, project_id="/home/ada/acme", client="claude")
+    message = {"role": "user", "content": FACTS[0]}
+    nap = await nap_over(bed.house, [message, *TALK], "talk", caller=caller)
+    for report in ((await bed.night.reports(None, 5))[0], await bed.night.report(nap.run_id, ADA)):
+        named = (report.session_id, report.project_id, report.client)
+        assert named == ("talk", "/home/ada/acme", "claude")
+    await bed.house.trash.forget(
+        replace(ADA, client=OPERATOR), condition=MemoryFilter(session_id="talk")
+    )
+    report = await bed.night.report(nap.run_id, ADA)
+    assert (report.session_id, report.project_id, report.client) == (None, None, None)
 
 
 async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed) -> None:

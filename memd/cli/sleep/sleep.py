@@ -10,6 +10,7 @@ from memd.base.errors import InvalidError, InvalidStateError, NotFoundError
 from memd.cli import console, options
 from memd.cli.connection import LONG_SECONDS_MAX, call, daemon
 from memd.cli.progress import Progress
+from memd.cli.project import folder_name
 from memd.cli.tables import id_column, report_next, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
@@ -24,6 +25,7 @@ _EFFECTS = {
     "nap": "created",
 }
 """What happened to the memories that each step counts."""
+_UNDONE_NAP = "created, now in the trash, except for edited ones"
 
 _UNDOABLE = {"night", "compress", "nap"}
 _LATEST_SHOWN = 5
@@ -258,6 +260,9 @@ def _table(runs: list[dict[str, Any]]) -> None:
         word_column("KIND", _name),
         word_column("STATE", "state"),
         word_column("MEMORIES", _format_moved),
+        id_column("SESSION", "session_id"),
+        word_column("PROJECT", "project_id"),
+        word_column("CLIENT", "client"),
     )
     table(columns, runs)
 
@@ -296,6 +301,8 @@ def _print_run(run: dict[str, Any]) -> None:
     console.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
     since = "as of" if run["dry_run"] else "started"
     console.out(f"  {since} {console.local_time(run['started_at'])}, {_agent(run)}")
+    if run["session_id"]:
+        console.out(f"  {_session(run)}")
     for line in _steps(run):
         console.out(f"  {line}")
     for line in _faults(run):
@@ -314,6 +321,8 @@ def _faults(run: dict[str, Any]) -> Iterator[str]:
 def _steps(run: dict[str, Any]) -> Iterator[str]:
     for step in run["steps"]:
         effect = _EFFECTS.get(step["name"], "changed")
+        if step["name"] == "nap" and run["state"] == "undone":
+            effect = _UNDONE_NAP
         yield f"{step['name']:<14} {console.count(step['rows'], 'memory')} {effect}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
@@ -343,6 +352,14 @@ def _name(run: dict[str, Any]) -> str:
 
 def _agent(run: dict[str, Any]) -> str:
     return f"agent {console.line(run['agent_id'])}" if run.get("agent_id") else "all agents"
+
+
+def _session(run: dict[str, Any]) -> str:
+    """Return the session of a nap, with its project and the client that it belongs to."""
+    session = f"session {console.line(run['session_id'])}"
+    if run["project_id"]:
+        session += f", project {console.line(folder_name(run['project_id']))}"
+    return session + (f", client {console.line(run['client'])}" if run["client"] else "")
 
 
 def _duration(run: dict[str, Any]) -> str:

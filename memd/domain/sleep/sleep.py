@@ -106,6 +106,12 @@ class RunReport(Value):
     state: RunState
     agent_id: Name | None
     dry_run: bool = False
+    session_id: Name | None = None
+    """The session of a nap, unless it was forgotten."""
+    project_id: ProjectId | None = None
+    """The project of that session."""
+    client: Name | None = None
+    """The client of that session: the key of an assistant, or ``local``."""
     started_at: Time
     finished_at: Time | None = None
     again_at: Time | None = None

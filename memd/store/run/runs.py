@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from memd.base.errors import cursor_error
 from memd.domain.enums import RunKind, RunState
 from memd.store.file.connect import Reading, Writing, keys_array
+from memd.store.session.sessions import IS_LISTED
 
 Image = dict[str, Any]
 """A memory's mutable columns, row hash, archive and trash rows, and the keys of the neighbours
@@ -37,6 +38,10 @@ class RunRow(NamedTuple):
     report: dict[str, Any]
     started_at_us: int
     finished_at_us: int | None
+    session_id: str | None = None
+    """The session of a nap, unless it was forgotten, with its project and client."""
+    project_id: str | None = None
+    client: str | None = None
 
 
 class StepSum(NamedTuple):
@@ -57,12 +62,16 @@ class Change(NamedTuple):
     after: Image
 
 
-_COLUMNS = """
+_COLUMNS = f"""
 SELECT r.run_key, r.run_id, r.kind, a.agent_id, r.state, r.asked, r.cursor, r.report,
-       r.started_at_us, r.finished_at_us
+       r.started_at_us, r.finished_at_us, s.session_id, p.project_id, c.client_id
   FROM run AS r
        LEFT JOIN agent AS a ON a.agent_key = r.agent_key
-"""
+       LEFT JOIN session AS s ON r.kind = 'nap' AND s.agent_key = r.agent_key
+                             AND s.session_id = r.asked ->> '$.session_id' AND {IS_LISTED}
+       LEFT JOIN project AS p ON p.project_key = s.project_key
+       LEFT JOIN client AS c ON c.client_key = s.client_key
+"""  # noqa: S608  # a constant of the store
 
 
 def start(

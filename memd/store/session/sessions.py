@@ -57,6 +57,8 @@ _HAS_CONTENT = """
 (EXISTS (SELECT 1 FROM session_message AS g WHERE g.session_key = s.session_key)
  OR EXISTS (SELECT 1 FROM memory AS m WHERE m.session_key = s.session_key))
 """
+IS_LISTED = f"(s.heard = 0 OR s.client_key IS NOT NULL OR {_HAS_CONTENT})"
+"""Whether the session *s* was not forgotten (:func:`erase_empty`)."""
 _COLUMNS = """
 SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s.last_activity_us,
        s.ended_at_us, s.memory_count, s.token_count,
@@ -89,7 +91,7 @@ def list_page(
         f"""
         {_COLUMNS}
          WHERE s.agent_key = :agent_key AND (:before IS NULL OR s.session_key < :before)
-           AND (s.heard = 0 OR s.client_key IS NOT NULL OR {_HAS_CONTENT})
+           AND {IS_LISTED}
          ORDER BY s.session_key DESC
          LIMIT :limit
         """,

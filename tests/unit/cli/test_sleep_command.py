@@ -36,6 +36,19 @@ RUN: dict[str, Any] = {
         {"name": "consolidation", "rows": 1_203, "steps": 9},
     ],
     "detail": {"summaries": 31},
+    "session_id": None,
+    "project_id": None,
+    "client": None,
+}
+NAP: dict[str, Any] = {
+    **RUN,
+    "kind": "nap",
+    "agent_id": "default",
+    "steps": [{"name": "nap", "rows": 4, "steps": 1}],
+    "detail": {},
+    "session_id": "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
+    "project_id": "/home/ada/acme",
+    "client": "claude",
 }
 
 
@@ -85,6 +98,32 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
         "  summaries      31 created",
     ]
     assert shown.err == "to undo it: memd sleep --undo r1\n"
+
+
+@pytest.mark.parametrize(
+    ("state", "effect"),
+    [
+        ("done", "4 memories created"),
+        ("undone", "4 memories created, now in the trash, except for edited ones"),
+    ],
+)
+def test_a_report_of_a_nap_tells_its_session(
+    capsys: pytest.CaptureFixture[str], state: str, effect: str
+) -> None:
+    sleep._print_run({**NAP, "state": state})
+    assert capsys.readouterr().out.splitlines() == [
+        f"nap r1: {state} in 2.5 s",
+        "  started 2026-03-17 03:00, agent default",
+        "  session 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11, project acme, client claude",
+        f"  nap            {effect}",
+    ]
+
+
+def test_a_list_of_runs_tells_the_session_of_each_nap(capsys: pytest.CaptureFixture[str]) -> None:
+    sleep._table([NAP, RUN])
+    nap, night = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert nap[5:] == [NAP["session_id"], "/home/ada/acme", "claude"]
+    assert night[5:] == ["", "", ""]
 
 
 @pytest.mark.parametrize(
