@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import Spawned, environment, spawned
+from support.daemon import Spawned, environment, spawned, wait_until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the paths are those of Linux"),
@@ -120,6 +120,21 @@ def test_a_broken_file_is_named_and_left_alone(desk: Desk) -> None:
     file.write_text("{broken", "utf-8")
     assert desk.kinds("--fix", "--yes") == [("cursor", "unreadable")]
     assert file.read_text("utf-8") == "{broken"
+
+
+def test_an_assistant_of_another_profile_is_none_of_this_one(desk: Desk) -> None:
+    [ghost] = desk.findings("--profile", "ghost")
+    assert (ghost["kind"], ghost["what"]) == ("missing", "there is no profile ghost")
+    assert "memd profile create ghost" in ghost["help"]
+    other = ("client", "list", "--profile", "work")
+    with spawned(desk.memd, {"MEMD_PROFILE": "work"}):
+        wait_until(lambda: desk.typed(*other).returncode == 0, "the other daemon answers")
+        assert desk.typed("connect", "cursor", "--yes", "--profile", "work").returncode == 0
+        assert not {one["assistant"] for one in desk.findings("--profile", "work")} - {"memd"}
+        assert desk.kinds() == []
+        (desk.home / ".cursor" / "hooks.json").unlink()
+        assert ("cursor", "missing") in desk.kinds("--profile", "work")
+        assert desk.kinds() == []
 
 
 def test_a_daemon_that_does_not_run_is_told(tmp_path: Path) -> None:

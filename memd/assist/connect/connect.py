@@ -18,6 +18,7 @@ from memd.assist.connect.clients import Assistant, Locations
 from memd.assist.connect.entries import Target
 from memd.assist.connect.text import UnreadableError
 from memd.base.errors import InvalidStateError
+from memd.base.paths import DEFAULT_PROFILE
 
 _PROFILE = re.compile(r"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*([\w-]+)")
 """``MEMD_PROFILE=work`` in a command, ``"MEMD_PROFILE": "work"`` in JSON, quotes escaped or not."""
@@ -55,12 +56,28 @@ def plan_removal(assistant: Assistant, place: Locations) -> list[FileChange]:
 
 def is_connected(assistant: Assistant, place: Locations) -> bool:
     """Return whether memd is in any readable file of an assistant."""
+    return any(True for _ in _entries_texts(assistant, place))
+
+
+def is_connected_to(assistant: Assistant, place: Locations) -> bool:
+    """Return whether an assistant is connected to the profile of *place*.
+
+    It is if any of its files has entries for that profile.
+    """
+    profile = place.variables.get("MEMD_PROFILE", DEFAULT_PROFILE)
+    return any(
+        profile in (_PROFILE.findall(text) or [DEFAULT_PROFILE])
+        for text in _entries_texts(assistant, place)
+    )
+
+
+def _entries_texts(assistant: Assistant, place: Locations) -> Iterator[str]:
+    """Yield the texts of an assistant's readable files that have memd's entries."""
     for target in assistant.targets(place):
         with contextlib.suppress(InvalidStateError, UnreadableError):
             text = files.read(target.file)
             if text is not None and target.format != "own" and edits.present(target, text):
-                return True
-    return False
+                yield text
 
 
 def profiles_of(assistant: Assistant, place: Locations) -> list[str]:

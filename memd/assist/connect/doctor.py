@@ -36,11 +36,12 @@ class Finding(NamedTuple):
 def findings(
     name: str, assistant: Assistant, locations: Locations, here: Path
 ) -> Iterator[Finding]:
-    """Yield the problems of a connected assistant's files; none for an unconnected one.
+    """Yield the problems of a connected assistant's files.
 
-    *here* is the working folder, whose own settings are checked too.
+    None for one that is not connected, or to another profile only. *here* is the working folder,
+    whose own settings are checked too.
     """
-    if not connect.is_connected(assistant, locations):
+    if not connect.is_connected_to(assistant, locations):
         return
     try:
         changes = connect.plan_connect(assistant, locations)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from memd.base.errors import MemdError, NotRunningError
-from memd.base.paths import Paths
+from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles
 from memd.cli import console, options
 from memd.cli.connect.connect import locations, make_key, print_diff
 from memd.cli.connection import call, start_hint
@@ -69,13 +69,13 @@ def _findings(place: Locations) -> list[Finding]:
         for finding in findings(name, assistant, place, here)
     ]
     names = [
-        name for name, assistant in ASSISTANTS.items() if connect.is_connected(assistant, place)
+        name for name, assistant in ASSISTANTS.items() if connect.is_connected_to(assistant, place)
     ]
     try:
         clients = call("client.list")["items"]
         reasons = call("system.status")["why"]
     except NotRunningError as error:
-        return [*problems, Finding("memd", "missing", error.message, start_hint())]
+        return [*problems, _missing_finding(error)]
     problems += [Finding("memd", "degraded", reason, "memd status") for reason in reasons]
     with_key = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
@@ -95,6 +95,18 @@ def _settings_findings() -> list[Finding]:
     except MemdError as error:
         return [Finding("memd", "settings", error.message, error.hint or "fix the file")]
     return []
+
+
+def _missing_finding(error: NotRunningError) -> Finding:
+    """Return the problem that no daemon runs, or that there is no such profile."""
+    from memd.assist.connect.doctor import Finding
+
+    places = Paths.resolve()
+    if places.profile in {DEFAULT_PROFILE, *list_profiles(places)}:
+        return Finding("memd", "missing", error.message, start_hint())
+    what = f"there is no profile {places.profile}"
+    hint = f"see: memd profile list; to make it: memd profile create {places.profile}"
+    return Finding("memd", "missing", what, hint)
 
 
 def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
