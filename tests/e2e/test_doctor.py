@@ -137,6 +137,24 @@ def test_an_assistant_of_another_profile_is_none_of_this_one(desk: Desk) -> None
         assert desk.kinds() == []
 
 
+def test_the_owners_key_that_others_may_read_is_no_end_of_the_check(desk: Desk) -> None:
+    key = desk.memd / "data" / "keys" / "operator.key"
+    desk.typed("connect", "cursor", "--yes")
+    (desk.home / ".cursor" / "hooks.json").unlink()
+    key.chmod(0o644)
+    try:
+        findings = desk.findings()
+        assert [(one["assistant"], one["kind"]) for one in findings] == [
+            ("memd", "key"),
+            ("cursor", "missing"),
+        ]
+        assert f"other users may read {key}" in findings[0]["what"]
+        assert desk.kinds("--fix", "--yes") == []
+        assert key.stat().st_mode & 0o777 == 0o600
+    finally:
+        key.chmod(0o600)
+
+
 def test_a_daemon_that_does_not_run_is_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path, tmp_path)
     assert desk.kinds() == [("memd", "missing")]

@@ -25,7 +25,7 @@ class Finding(NamedTuple):
     kind: str
     """``missing``, ``stale``, ``unreadable``, ``key``, ``untrusted`` or ``doubled``.
 
-    For memd itself it is ``missing`` (no daemon runs), ``settings`` or ``degraded``.
+    For memd itself it is ``missing`` (no daemon runs), ``settings``, ``key`` or ``degraded``.
     """
     what: str
     help: str

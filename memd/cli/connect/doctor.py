@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from memd.base.client_key import private_text
 from memd.base.errors import MemdError, NotRunningError
 from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles
 from memd.cli import console, options
 from memd.cli.connect.connect import locations, make_key, print_diff
-from memd.cli.connection import call, start_hint
+from memd.cli.connection import call, operator_key, start_hint
 
 if TYPE_CHECKING:
     from memd.assist.connect.clients import Locations
     from memd.assist.connect.connect import FileChange
     from memd.assist.connect.doctor import Finding
+
+MEMD = "memd"
+"""What a problem of memd itself is listed under, in place of an assistant."""
 
 
 @options.examples("memd doctor", "memd doctor --fix", "memd doctor --json")
@@ -34,8 +39,10 @@ def doctor(
         if not console.is_json():
             for changes in plans.values():
                 print_diff(changes)
-        names = ", ".join(plans)
-        console.confirm(f"Fix the connection of {names}?", yes=yes)
+        names = [f"the connection of {name}" for name in plans]
+        if any(problem.assistant == MEMD and problem.is_fixable for problem in problems):
+            names.append("the permissions of the owner's key")
+        console.confirm(f"Fix {', '.join(names)}?", yes=yes)
         _fix(problems, plans, place)
         problems = _findings(place)
     if not console.print_if_json({"findings": [problem._asdict() for problem in problems]}):
@@ -62,7 +69,7 @@ def _findings(place: Locations) -> list[Finding]:
     from memd.assist.connect.doctor import Finding, findings
 
     here = Path.cwd()
-    problems = _settings_findings()
+    problems = [*_settings_findings(), *_key_findings()]
     problems += [
         finding
         for name, assistant in ASSISTANTS.items()
@@ -76,7 +83,11 @@ def _findings(place: Locations) -> list[Finding]:
         reasons = call("system.status")["why"]
     except NotRunningError as error:
         return [*problems, _missing_finding(error)]
-    problems += [Finding("memd", "degraded", reason, "memd status") for reason in reasons]
+    except MemdError as error:
+        if not any(problem.kind == "key" for problem in problems):  # else that is why
+            problems.append(Finding(MEMD, "degraded", error.message, error.hint or "memd status"))
+        return problems
+    problems += [Finding(MEMD, "degraded", reason, "memd status") for reason in reasons]
     with_key = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
         if name not in with_key or not _key_file(name).is_file():
@@ -93,7 +104,22 @@ def _settings_findings() -> list[Finding]:
     try:
         settings_of(Paths.resolve())
     except MemdError as error:
-        return [Finding("memd", "settings", error.message, error.hint or "fix the file")]
+        return [Finding(MEMD, "settings", error.message, error.hint or "fix the file")]
+    return []
+
+
+def _key_findings() -> list[Finding]:
+    """Return the problem for which the owner's commands would refuse their own key."""
+    from memd.assist.connect.doctor import Finding
+
+    key = operator_key()
+    if key is None:
+        return []
+    try:
+        private_text(key)
+    except MemdError as error:
+        is_own = not key.is_symlink() and key.is_file() and key.stat().st_uid == os.getuid()
+        return [Finding(MEMD, "key", error.message, error.hint or "memd serve", is_fixable=is_own)]
     return []
 
 
@@ -103,10 +129,10 @@ def _missing_finding(error: NotRunningError) -> Finding:
 
     places = Paths.resolve()
     if places.profile in {DEFAULT_PROFILE, *list_profiles(places)}:
-        return Finding("memd", "missing", error.message, start_hint())
+        return Finding(MEMD, "missing", error.message, start_hint())
     what = f"there is no profile {places.profile}"
     hint = f"see: memd profile list; to make it: memd profile create {places.profile}"
-    return Finding("memd", "missing", what, hint)
+    return Finding(MEMD, "missing", what, hint)
 
 
 def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
@@ -114,7 +140,11 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
-    names = dict.fromkeys(problem.assistant for problem in problems if problem.is_fixable)
+    names = dict.fromkeys(
+        problem.assistant
+        for problem in problems
+        if problem.is_fixable and problem.assistant != MEMD
+    )
     unreadable = {problem.assistant for problem in problems if problem.kind == "unreadable"}
     return {
         name: [] if name in unreadable else connect.plan_connect(ASSISTANTS[name], place)
@@ -126,7 +156,9 @@ def _fix(problems: list[Finding], plans: dict[str, list[FileChange]], place: Loc
     from memd.assist.connect import connect
 
     for problem in problems:
-        if problem.kind == "key":
+        if problem.assistant == MEMD and problem.is_fixable:
+            Paths.resolve().operator_key.chmod(0o600)
+        elif problem.kind == "key":
             _key_file(problem.assistant).unlink(missing_ok=True)
             make_key(problem.assistant)
     for changes in plans.values():
