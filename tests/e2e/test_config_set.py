@@ -172,6 +172,12 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
         file.unlink()
 
 
+def test_the_path_of_a_file_that_cannot_be_read_is_told_to_mend_it(tmp_path: Path) -> None:
+    file = written(tmp_path, "[daemon\n")
+    assert memd(tmp_path, "config", "path") == (0, f"{file}\n", "")
+    assert memd(tmp_path, "config", "path", "--json").code == 78
+
+
 def test_show_says_where_a_setting_was_written(tmp_path: Path) -> None:
     written(tmp_path, TOML)
 

@@ -49,13 +49,15 @@ def show() -> None:
 def path() -> None:
     """Print the path of the settings file.
 
-    With --json, all paths of the profile.
+    With --json, all paths of the profile, for which the file must be readable.
     """
-    places = Paths.resolve().with_settings()
-    if console.print_if_json({name: str(value) for name, value in asdict(places).items()}):
-        return
     from memd.base.settings import find
 
+    places = Paths.resolve()
+    if console.is_json():
+        every = asdict(places.with_settings())
+        console.print_json({name: str(value) for name, value in every.items()})
+        return
     file = find(places.config_file)
     console.out(str(file or places.config_file))
     if file is None:
