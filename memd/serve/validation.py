@@ -40,6 +40,10 @@ def validate(model: type[V], params: dict[str, Any]) -> V:
         return model.model_validate_json(json.dumps(params), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False, include_context=True)
+        # A list is counted without its invalid items, so of a value and a part of it only the part
+        # is reported.
+        above = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+        details = [detail for detail in details if detail["loc"] not in above]
         problems = [
             (_path(detail["loc"], params), _rule(model, detail))
             for detail in details[:_ERRORS_SHOWN]

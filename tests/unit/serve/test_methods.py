@@ -125,6 +125,7 @@ def test_a_wrong_param_is_named_and_its_value_is_not(
 @pytest.mark.parametrize(
     ("method", "given", "message"),
     [
+        ("memory.ingest_many", {"items": [{"text": " "}]}, "items.0.text: must not be blank"),
         ("memory.ingest_many", {"items": []}, "items: must have at least 1 item, not 0"),
         ("events.subscribe", {"names": []}, "names: must have at least 1 item, not 0"),
         (
