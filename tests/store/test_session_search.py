@@ -274,6 +274,23 @@ async def test_a_backup_brings_the_words_of_sessions_back(house: Rooms, tmp_path
         assert (await other.upkeep.check(ADA)).ok
 
 
+async def test_a_move_of_more_of_a_session_leaves_room_for_what_is_said_next(
+    house: Rooms, tmp_path: Path
+) -> None:
+    await nap_over(house, MESSAGES)
+    exported = await house.moving.dump(None, 100)
+    longer = [*MESSAGES, {"role": "user", "content": "The third kiln stands in the yard."}]
+    place = tmp_path / "other" / "memd.db"
+    place.parent.mkdir()
+    async with a_house(place, HeldClock(DAY)) as other:
+        await nap_over(other, MESSAGES[:1])
+        assert (await other.moving.load(ADA, exported.items)).problems == ()
+        await nap_over(other, longer)
+        page, _ = await other.sessions.messages(ADA, "s", None, 100)
+        assert [message.ordinal for message in page] == [*range(len(longer))]
+        assert (await other.upkeep.check(ADA)).ok
+
+
 async def test_a_move_brings_the_words_of_sessions_and_when_they_were_said(
     house: Rooms, tmp_path: Path
 ) -> None:

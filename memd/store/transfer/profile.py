@@ -122,6 +122,10 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
     )
     if outcome == "stored":
         message_index.index(target.conn, new)
+        target.conn.execute(  # a session that was here may have had fewer; the next nap appends
+            "UPDATE session SET heard = max(heard, :ordinal + 1) WHERE session_key = :session_key",
+            {"ordinal": record.ordinal, "session_key": session_key},
+        )
     return outcome
 
 
