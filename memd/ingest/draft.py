@@ -31,6 +31,7 @@ from memd.ingest.withdrawals import may_withdraw
 from memd.text.chunk import chunk, clean
 from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
+from memd.text.quotation import without_question
 from memd.text.repetition import KnownWords, confirms, remove_known
 from memd.text.route import route
 from memd.text.words import sentences
@@ -211,8 +212,8 @@ def stated_part(text: str) -> str:
     """Return the sentences of *text* that state a preference, with those needed to understand it.
 
     These are the sentence that a pronoun refers to, sentences that continue or restrict it, the
-    order that a habit explains, and all that follows a colon. If no single sentence states a
-    preference, return all of *text*.
+    order that a habit explains, and all that follows a colon, without the question before a remark.
+    If no single sentence states a preference, return all of *text*.
 
     >>> stated_part("Fix the date in feed.ts. I prefer small commits. Then open the draft.")
     'I prefer small commits.'
@@ -230,9 +231,8 @@ def stated_part(text: str) -> str:
             while end < len(parts) and _CONTINUES.match(parts[end]):
                 end += 1
             indexes.update(range(start, end))
-    if not indexes or len(indexes) == len(parts):
-        return text
-    return " ".join(parts[index] for index in sorted(indexes))
+    stating = [without_question(parts[index]) or parts[index] for index in sorted(indexes)]
+    return " ".join(stating) if indexes and stating != parts else text
 
 
 def _needs_the_one_before(part: str, before: str) -> bool:

@@ -20,7 +20,7 @@ from memd.text.directives import (
     used_things,
     without_reason,
 )
-from memd.text.quotation import is_disclaimed, is_played, is_reported_speech, without_dictation
+from memd.text.quotation import is_disclaimed, is_played, is_reported_speech, list_remarks
 from memd.text.words import content_stems, sentences
 
 SIGNAL = re.compile(
@@ -304,7 +304,7 @@ def _statements(text: str) -> list[str]:
     return [
         sentence
         for line in filter(SIGNAL.search, text.split("\n"))
-        for sentence in sentences(without_dictation(line))
+        for sentence in list_remarks(line)
         if not (is_played(sentence) or is_reported_speech(sentence) or is_disclaimed(sentence))
         for signal in islice(SIGNAL.finditer(sentence), _SIGNALS_MAX)
         if not any(pattern.match(sentence, signal.start()) for pattern in _NO_PREFERENCES)

@@ -7,8 +7,12 @@ writer. Only sentences that begin like these examples are recognised.
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from memd.text.alternations import Phrases
 from memd.text.harms import states_health_risk
+from memd.text.words import sentences
 
 _WORD = r"[\w'\u2019-]{1,30}"
 _LEAD = (
@@ -151,3 +155,46 @@ def is_disclaimed(sentence: str) -> bool:
     part = disclaimed_part(sentence)
     starts = _STATEMENT.match(part) is not None
     return starts or _NO_LONGER.search(sentence) is not None
+
+
+# A question with which a sentence begins, up to what else the sentence says: "why is it red, ...".
+_QUESTION = re.compile(
+    r"\W{0,8}+(?:(?:and|but|so|then|now|well|ok(?:ay)?|hey|hm+|wait|no)\W+){0,3}"
+    r"(?:how come\b|(?:what|which|who|where|when|why|how)(?:['\u2019]?s|['\u2019]re"
+    r"| (?:is|are|am|was|were|do|does|did|can|could|will|would|should|has|have|not))\b(?! more\b))"
+    r"(?:(?!\b(?:when|though|although|while) (?:you know|i)\b)[^,;:\u2013\u2014])*+"
+    r"(?:[,;:\u2013\u2014]|when|though|although|while|$)\s*(?:(?:as )?you know,? (?:that )?)?",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(r"\b(?:that|this|it|these|those|them)(?=\W*$|[,;])", re.IGNORECASE)
+
+
+def without_question(sentence: str) -> str:
+    """Return what *sentence* says behind the question with which it begins, "" if it only asks.
+
+    Unchanged with a question mark at the end.
+
+    >>> without_question("and why is it red again, you know I hate red")
+    'I hate red'
+    >>> without_question("when I travel, I prefer trains")
+    'when I travel, I prefer trains'
+    """
+    question = None if sentence.endswith("?") else _QUESTION.match(sentence)
+    return sentence[question.end() :] if question else sentence
+
+
+def list_remarks(text: str) -> list[str]:
+    """Return the sentences of *text* without dictated ones and without questions before remarks.
+
+    A remark that only points to the question before it ("You know I hate that") is left out.
+    """
+    spoken = sentences(without_dictation(text))
+    remarks = [
+        (part, without_question(part), before.endswith("?"))
+        for before, part in pairwise(("", *spoken))
+    ]
+    return [
+        remark
+        for part, remark, is_behind in remarks
+        if remark and not ((is_behind or remark != part) and _POINTS.search(remark))
+    ]

@@ -217,3 +217,20 @@ def test_the_order_that_a_habit_explains_is_part_of_the_preference(text: str, va
 
     assert preference is not None
     assert preference.value == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("why is this red again, you know I hate red", "I hate red"),
+        ("and who is Ann when I always ask Ben? Fix it.", None),
+        ("Look. what's that for, in mails I prefer tea", "in mails I prefer tea"),
+        ("when I travel, I prefer trains", "when I travel, I prefer trains"),
+        ("what is more, I prefer trains", "what is more, I prefer trains"),
+    ],
+)
+def test_a_remark_behind_a_question_is_a_preference_by_its_own_words(
+    text: str, value: str | None
+) -> None:
+    preference = of(text).items[0].preference
+    assert (preference and preference.value) == value
