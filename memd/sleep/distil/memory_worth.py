@@ -75,13 +75,13 @@ _VALUE = Phrases(
     r"|\b\d{1,2}[:.]\d\d\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
     r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
 )
-# Explicitly for all projects: "rule for all: drafts only".
+# Explicitly for all projects: "rule for all: drafts only", "no trailers in my repos".
 _FOR_ALL = Phrases(
     r"\brules? for (?:all|everything|every one|everyone)\b|\b(?:in|for|across) (?:all|every"
     r"|any)(?: of)?"
     r"(?: (?:my|our|your|the))? (?:projects?|folders?|repos?|repositories|sessions?|chats?"
     r"|conversations?"
-    r"|assistants?)\b"
+    r"|assistants?)\b|\b(?:in|for|across) my (?:own )?(?:projects|folders|repos|repositories)\b"
 )
 # The answer to a question of one project: "just MIT", as opposed to "no emojis".
 _BARE_ANSWER = Phrases(

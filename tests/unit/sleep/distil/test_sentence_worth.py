@@ -572,6 +572,8 @@ def test_a_wish_holds_everywhere_if_its_sentence_does() -> None:
         users[letters(of_all)] = worth_of(0.0, wish=9.0, everywhere=BAR)
         assert holds(of_all)
     assert holds("please never use em dashes in my letters")
+    assert holds("argh, no Co-Authored-By lines in my repos. never. amend it")
+    assert not holds("argh, no Co-Authored-By lines in my repo. never. amend it")
     assert holds("I am colour-blind.", NapKind.ENVIRONMENT)
     assert not holds("My doctor gave me tablets.", NapKind.ENVIRONMENT)
     assert not holds("I am not vegetarian any more.", NapKind.ENVIRONMENT)
