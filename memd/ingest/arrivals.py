@@ -30,10 +30,10 @@ from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag, Screened
 from memd.ingest.draft import Draft, StatedPreference
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
-from memd.ingest.withdrawals import withdraws
+from memd.ingest.withdrawals import without_withdrawn
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
-from memd.store.memory.preferences import NewPreference, StatingMemory
+from memd.store.memory.preferences import NewPreference, StatingMemory, Wording
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, embedding_queue, vectors
 from memd.text.importance import importance, is_kept, novelty
@@ -291,17 +291,8 @@ class _ArrivalWriter:
             if later != value:
                 self.changes.replaced[key] = StatingMemory(key, has_set_it=False)
             return
-        new = NewPreference(
-            name,
-            value,
-            1.0 if row.importance is None else row.importance,
-            token_count,
-            key,
-            filing.ids.salt(),
-            Origin.PERSON,  # only the owner's texts state preferences
-            filing.client_key,
-            filing.now_us if filing.is_known else None,
-        )
+        confidence = 1.0 if row.importance is None else row.importance
+        new = self._new_preference(name, Wording(value, token_count), confidence, key)
         replaced = preferences.put(self.conn, filing.agent_key, new, said_us)
         if replaced is not None:
             self.outcomes.preferences.append(name)
@@ -311,19 +302,36 @@ class _ArrivalWriter:
     def _take_back_preferences(self, draft: Draft, row: MemoryRow) -> None:
         """Remove the preferences that the owner takes back, and archive memories that state them.
 
-        Nothing is removed by a text that is older than the preference, that is for one session or
-        project, or that comes from a nap, whose undo could not restore the row. A program without
-        a key cannot remove a preference that the owner stated or confirmed.
+        Of a list of wishes the others stay. Nothing is removed by a text that is older than the
+        preference, that is for one session or project, or that comes from a nap, whose undo could
+        not restore the row. A program without a key cannot remove a preference that the owner
+        stated or confirmed.
         """
         if self.arrival.distilled or row.level is not MemoryLevel.PERSISTENT:
             return
         conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
         said_us = self._said_us(row)
-        for name, value in preferences.list_values(conn, agent_key, said_us, confirmed=is_known):
-            if withdraws(draft.content, value):
-                stating = preferences.list_stating(conn, agent_key, name)
-                self.changes.replaced |= {memory.memory_key: memory for memory in stating}
+        current = preferences.list_values(conn, agent_key, said_us, confirmed=is_known)
+        for name, (value, token_count) in current:
+            left = without_withdrawn(draft.content, value)
+            if left == value:
+                continue
+            stating = preferences.list_stating(conn, agent_key, name)
+            self.changes.replaced |= {memory.memory_key: memory for memory in stating}
+            if left:
+                new = self._new_preference(name, Wording(left, token_count))
+                preferences.put(conn, agent_key, new, said_us)
+            else:
                 preferences.delete(conn, agent_key, name)
+
+    def _new_preference(
+        self, name: str, wording: Wording, confidence: float = 1.0, key: int | None = None
+    ) -> NewPreference:
+        """Return a preference of the owner's, whose texts alone state preferences."""
+        filing = self.filing
+        confirmed_at_us = filing.now_us if filing.is_known else None
+        source = filing.ids.salt(), Origin.PERSON, filing.client_key, confirmed_at_us
+        return NewPreference(name, wording.value, confidence, wording.token_count, key, *source)
 
     def _said_us(self, row: MemoryRow) -> int:
         """Return when the text of *row* was said: at most now, and now if unknown."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from memd.text.alternations import Phrases
 from memd.text.directives import without_reason
 from memd.text.preference import POINTING, is_of_project, strip_articles
-from memd.text.quotation import disclaimed_part
+from memd.text.quotation import disclaimed_part, name_last
 
 # All patterns match a whole clause in lower case.
 _CHARS_MAX = 160
@@ -53,6 +53,7 @@ _STATED = {
         rf"|{_SPEAKS}(?: me| to me)? in) <X>",
         rf"{_SPEAKS}(?: me| to me)? always in <X>",
         r"my favou?rite [\w -]{2,40}? (?:is|are) <X>",
+        r"<X> (?:is|are) (?:enough|plenty)",
         r"ich (?:mag|liebe|bevorzuge|will|möchte|nutze|benutze|trinke|esse)(?: immer)? <X>",
         r"(?:(?:immer|ab jetzt) )*(?:antworte|schreibe?|sprich)(?: mir)?(?: immer)? auf <X>",
         r"(?:j'(?:aime|adore|utilise)|je (?:préfère|veux|bois|mange)) <X>",
@@ -161,9 +162,11 @@ _QUALIFIED = re.compile(
 # What restricts a stance in another clause, or makes it one of the moment.
 _RESTRICTS = re.compile(
     r"\b(?:except|unless|only|if|when|while|for|but|not|then|today|tonight|moment|yet|said|says"
-    r"|(?:in|on|at|with|during)(?! (?:it|anything|everything|things|all|my food)\b)"
+    r"|(?:in|(?<!now )on|at|with|during)(?! (?:it|anything|everything|things|all|my food)\b)"
     r"|außer|nur|wenn)\b"
 )
+_LIST_END = re.compile(r"[,;]\s+")
+_BARE = re.compile(r"[\w'-]+(?: [\w'-]+){0,2}")  # the words of a thing
 _PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
 _POINTS_BACK = re.compile(r"\b(?:it|that|them|those|this|das|sie|ihn|ça|eso)\b")
 
@@ -194,13 +197,29 @@ def withdraws(text: str, value: str) -> bool:
     >>> withdraws("I don't want short answers any more", "I prefer short answers to mails")
     False
     """
-    stance, plain = _stance_of(_plain(value)), _plain(text)
+    stance, plain = _stance_of_value(value), _plain(text)
     if stance is None:
         return False
     return any(
         ended.is_wanted in {None, stance.is_wanted} and ended.words == stance.words
         for ended in _list_ended(plain)
     ) or (stance.is_wanted is True and _is_kind_of(stance.words, _unwanted_words(plain)))
+
+
+def without_withdrawn(text: str, value: str) -> str:
+    """Return the preference *value* without what *text* takes back, "" for all of it.
+
+    Of a list of wishes, the others are left.
+
+    >>> without_withdrawn("forget the rule about emojis", "Tabs, no emojis")
+    'Tabs'
+    """
+    wishes = _LIST_END.split(value)
+    if withdraws(text, value):
+        return ""
+    if not all(map(_stance_of_value, wishes)):
+        return value
+    return ", ".join(wish for wish in wishes if not withdraws(text, wish))
 
 
 def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
@@ -225,6 +244,15 @@ def _stance_of(plain: str) -> _Stance | None:
         for words in _list_things(patterns, clause)
     ]
     return stances[-1] if stances else None
+
+
+def _stance_of_value(value: str) -> _Stance | None:
+    """Return the stance of a preference; a bare thing is wanted: "two sentences"."""
+    plain = _plain(value)
+    if stance := _stance_of(plain):
+        return stance
+    words = _words(plain) if _BARE.fullmatch(plain) else None
+    return _Stance(True, words) if words else None
 
 
 def _list_ended(plain: str) -> list[_Stance]:
@@ -271,7 +299,7 @@ def _plain(text: str) -> str:
     """Return *text* in lower case if it is short, asks nothing and is of no project, else ""."""
     if len(text) > _CHARS_MAX or "?" in text or "\n" in text.strip() or is_of_project(text):
         return ""
-    return " ".join(text.lower().replace("\u2019", "'").split())
+    return name_last(" ".join(text.lower().replace("\u2019", "'").split()))
 
 
 def _words(what: str) -> tuple[str, ...] | None:

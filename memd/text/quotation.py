@@ -146,6 +146,24 @@ def disclaimed_part(sentence: str) -> str:
     return sentence[disclaims.end() :] if disclaims else ""
 
 
+_NAMES_FIRST = re.compile(
+    r"(?P<topic>\b(?:(?:the|my) (?:thing|rule|wish|preference) (?:about|for|of|on|with)"
+    r"|what i (?:said|told you|wrote) about) [^:;,.?!\u2013\u2014]{2,60}?)"
+    r"\s*[:;,\u2013\u2014-]+\s*(?:(?:please|pls|just|you can) ){0,2}+"
+    r"(?:forget|ignore|scrap|drop|delete|remove)(?: about)? (?:that|it|this)\b",
+    re.IGNORECASE,
+)
+
+
+def name_last(text: str) -> str:
+    """Return *text* in which "forget" comes before what is to be forgotten.
+
+    >>> name_last("the rule about emojis: drop it, please")
+    'forget the rule about emojis, please'
+    """
+    return _NAMES_FIRST.sub(r"forget \g<topic>", text)
+
+
 def is_disclaimed(sentence: str) -> bool:
     """Return whether *sentence* only says what no longer holds.
 

@@ -113,6 +113,16 @@ def test_what_its_owner_takes_back_is_told_no_more(desk: Desk) -> None:
     assert "I hate cilantro." not in desk.contents("What about cilantro?")
 
 
+def test_of_a_list_of_wishes_what_is_taken_back_goes(desk: Desk) -> None:
+    desk.call("preference.set", name="answers", value="Two sentences, no praise")
+
+    desk.ingest("the thing with two sentences: forget that, from now on explain your reasoning")
+
+    assert desk.preferences() == {"answers": "no praise"}
+    desk.ingest("forget what I said about praise")
+    assert desk.preferences() == {}
+
+
 @pytest.mark.parametrize("end", ["I like coriander now", "forget that I hate coriander"])
 def test_what_is_taken_back_in_words_is_archived_and_no_preference(desk: Desk, end: str) -> None:
     hates = "I hate coriander btw, never put that in anything"

@@ -209,14 +209,14 @@ def list_stating(
 
 def list_values(
     conn: Reading, agent_key: int, before_us: int, *, confirmed: bool
-) -> list[tuple[str, str]]:
-    """Return name and value of the agent's preferences that were set up to *before_us*.
+) -> list[tuple[str, Wording]]:
+    """Return name and wording of the agent's preferences that were set up to *before_us*.
 
     Left out are those of a single project and, unless *confirmed*, confirmed ones.
     """
     rows = conn.execute(
         """
-        SELECT p.name, p.value
+        SELECT p.name, p.value, p.token_count
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
          WHERE p.agent_key = :agent_key AND p.updated_at_us <= :before_us
@@ -225,7 +225,7 @@ def list_values(
         """,
         {"agent_key": agent_key, "before_us": before_us, "confirmed": confirmed},
     )
-    return [(str(name), str(value)) for name, value in rows]
+    return [(str(name), Wording(value, token_count)) for name, value, token_count in rows]
 
 
 def reword(

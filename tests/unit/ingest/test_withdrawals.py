@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.ingest.withdrawals import may_withdraw, withdraws
+from memd.ingest.withdrawals import may_withdraw, withdraws, without_withdrawn
 
 TAKEN_BACK = [
     ("I now prefer imperial units instead of metric.", "I prefer metric units."),
@@ -198,3 +198,28 @@ def test_what_only_resembles_it_ends_none(text: str) -> None:
 def test_a_preference_with_another_wish_beside_it_stands() -> None:
     for value in ("I hate coriander. Always answer in German.", "I hate coriander, except raw"):
         assert not withdraws("I no longer hate coriander", value)
+
+
+FORGET_TWO = (
+    "the thing with two sentences: forget that, from now on explain your reasoning, longer is ok"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "left"),
+    [
+        (FORGET_TWO, "Two sentences, no praise", "no praise"),
+        (FORGET_TWO, "Two sentences are enough", ""),
+        (FORGET_TWO, "Three sentences, no praise", "Three sentences, no praise"),
+        (FORGET_TWO, "Two sentences, except for plans", "Two sentences, except for plans"),
+        ("the rule about emojis: drop it", "Tabs, never use emojis, no praise", "Tabs, no praise"),
+        (
+            "stop answering in German",
+            "Answer in German, except in mails",
+            "Answer in German, except in mails",
+        ),
+        ("I like coriander now", "I hate coriander, never put that in anything", ""),
+    ],
+)
+def test_of_a_list_of_wishes_one_may_be_taken_back(text: str, value: str, left: str) -> None:
+    assert without_withdrawn(text, value) == left

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from memd.ingest.withdrawals import may_withdraw, withdraws
 from memd.sleep.distil.user.speech_acts import WORTH, judge_sentence
 from memd.text.alternations import Phrases
+from memd.text.quotation import name_last
 from memd.text.words import WORD, sentences
 
 _CHARS_MAX = 300  # of the wish and of the ending; longer texts are about several things
@@ -57,6 +58,7 @@ _WISH = Phrases(
     r"|avec|toujours|utilise|con|siempre|sempre|usa|use|met|altijd|gebruik)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_IS_ENOUGH = re.compile(r"(?P<what>.+?) (?:is|are) (?:enough|plenty)\W*", re.IGNORECASE)
 # "I want to ", which is no part of the thing.
 _WANT_TO = re.compile(r"(?:i|we)\b.{0,8}? (?:want|like|prefer|need|love) to\s", re.IGNORECASE)
 # A wish that forbids: "no tables", "ohne Emojis".
@@ -75,7 +77,7 @@ _SAYS_LITTLE = frozenset(
     a an the any all your my our these those this that some more me us you i we it them is be to for
     in at on of with by from so too each every always never only please pls again now also just
     want need like prefer love would use using give giving add adding make making do doing include
-    including put putting show showing have having
+    including put putting show showing have having about what said told thing rule wish preference
     mit immer bitte ein eine einen der die das den ich will möchte mir benutze benutz gib
     avec des de du la le les un une s'il te vous plaît s plaît il toujours utilise moi
     con siempre por favor el los las una unos me usa sempre il lo gli un di com o os as met altijd
@@ -150,7 +152,7 @@ class WishEnd(NamedTuple):
 
 def _list_ended(text: str) -> Iterator[frozenset[str]]:
     """Yield the stems of each thing that *text* ends."""
-    for clause in _CLAUSE_END.split(text) if len(text) <= _CHARS_MAX else ():
+    for clause in _CLAUSE_END.split(name_last(text)) if len(text) <= _CHARS_MAX else ():
         for pattern in _ENDED:
             if match := pattern.fullmatch(clause):
                 yield from filter(None, [_words(next(filter(None, reversed(match.groups()))))])
@@ -161,7 +163,11 @@ def _list_ended(text: str) -> Iterator[frozenset[str]]:
 def _list_wishes(sentence: str, text: str) -> Iterator[_Wish]:
     """Yield each reading of the clauses of *sentence*, a sentence of *text*, as a wish."""
     for clause in _CLAUSE_END.split(sentence):
-        wish = None if _FORBIDS.search(clause) else _WISH.fullmatch(clause)
+        wish = (
+            None
+            if _FORBIDS.search(clause)
+            else (_WISH.fullmatch(clause) or _IS_ENOUGH.fullmatch(clause))
+        )
         if wish is None:
             continue
         whole = _WANT_TO.sub("", wish["what"])

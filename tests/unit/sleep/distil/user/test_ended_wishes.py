@@ -27,6 +27,12 @@ from memd.sleep.distil.user.ended_wishes import WishEnd
         ("I hate coriander btw, never put that in anything", "I like coriander now"),
         ("Ich hasse Rosinen", "Vergiss, dass ich Rosinen hasse"),
         ("explain diffusion. use analogies pls", "explain osmosis but stop the analogies"),
+        (
+            "super. I dont like long answers btw, two sentences are enough, always",
+            "the thing with two sentences: forget that, from now on explain your reasoning",
+        ),
+        ("use emojis in the posts", "ok, the rule about emojis, drop it please"),
+        ("use emojis in the posts", "what I said about emojis: forget it"),
     ],
 )
 def test_a_wish_is_ended_by_its_own_words(wish: str, later: str) -> None:
@@ -49,6 +55,9 @@ def test_a_wish_is_ended_by_its_own_words(wish: str, later: str) -> None:
         ("the summaries are long", "no more summaries"),
         ("use bullet points. We deploy on Fridays.", "stop the bullet points"),
         ("use bullet points", "use bullet points again"),
+        ("two sentences are enough", "the thing with three sentences: forget that"),
+        ("two sentences are enough", "the thing with two sentences: don't forget that"),
+        ("use tables", "the table is wrong, forget that"),
     ],
 )
 def test_what_only_sounds_like_it_leaves_a_wish(wish: str, later: str) -> None:
