@@ -271,7 +271,8 @@ WHOLE, PART = (
         ("env:commands:test", (WHOLE, PART), WHOLE),
         ("env:commands:test", (PART, WHOLE), WHOLE),
         ("env:commands:test", (WHOLE, "To run the tests here: go test -race ./..."), "-race ./..."),
-        ("env:commands:build", (WHOLE, PART), PART),
+        ("env:commands:build", (WHOLE, PART), WHOLE),
+        ("env:commands:build", ("To build: dbt build", "To build: dbt build --select a"), "build"),
     ],
 )
 @pytest.mark.parametrize("sessions", [("s1", "s2"), ("s1", "s1")])
@@ -287,6 +288,7 @@ async def test_tests_of_a_part_replace_none_of_the_whole(
 
 UNIT, BROWSER = "To run the tests here: pnpm test", "To run the tests here: npx playwright test"
 BOTH = "To run the tests here: pnpm test; npx playwright test"
+CLIPPY = "To check: cargo clippy --all-targets -- -D warnings"
 
 
 @pytest.mark.parametrize(
@@ -297,6 +299,8 @@ BOTH = "To run the tests here: pnpm test; npx playwright test"
         ((UNIT, "To run the tests here: npm test"), {"To run the tests here: npm test"}),
         ((UNIT, BROWSER, BOTH), {BOTH}),
         ((BOTH, UNIT), {BOTH}),
+        ((CLIPPY, "To check: cargo check"), {CLIPPY, "To check: cargo check"}),
+        ((CLIPPY, "To check: cargo clippy -q"), {"To check: cargo clippy -q"}),
     ],
 )
 async def test_a_command_of_another_runner_stays_beside_the_newest(
@@ -306,6 +310,14 @@ async def test_a_command_of_another_runner_stays_beside_the_newest(
         memory = Said(text, f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
         await napped(bed, memory, session_id=f"s{number}", project_id="p")
     assert await bed.contents() == left
+
+
+async def test_a_part_of_another_runner_is_built_beside(bed: Bed) -> None:
+    make = Said("To build: make", f"{COMMANDS_SLOT}build", NapKind.ENVIRONMENT)
+    await napped(bed, make, session_id="one", project_id="p")
+    image = replace(make, text="To build: docker build -t a .")
+    await napped(bed, image, session_id="two", project_id="p")
+    assert await bed.contents() == {make.text, image.text}
 
 
 async def test_a_runner_that_is_gone_is_superseded_and_undoing_brings_it_back(bed: Bed) -> None:

@@ -246,12 +246,11 @@ def _has_more(row: SlotRow, draft: NapDraft) -> bool:
 
 
 def _is_narrower(draft: NapDraft, row: SlotRow) -> bool:
-    """Return whether *row* tests or checks the whole project, and the draft only a part."""
-    return (
-        draft.slot in commands.WHOLE_SLOTS
-        and commands.covers_a_part(draft.drafts.items[0].content)
-        and not commands.covers_a_part(row.content)
-    )
+    """Return whether *row* is of the whole project, and the draft, which may replace it, a part."""
+    if draft.slot not in commands.RUNNER_SLOTS or commands.covers_a_part(row.content):
+        return False
+    may_replace = draft.slot in commands.WHOLE_SLOTS or _replaces(draft, row)
+    return may_replace and commands.covers_a_part(draft.drafts.items[0].content)
 
 
 def _has_same_text(row: SlotRow, draft: NapDraft) -> bool:

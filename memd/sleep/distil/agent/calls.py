@@ -143,7 +143,7 @@ _NOISE = frozenset((
     "which", "whereis", "type", "file", "stat", "du", "df", "tree", "pwd", "date", "true", "test",
     "git", "gh", "xargs", "tee", "printf", "jq", "open", "kill", "pkill", "ps", "lsof", "wait",
     "for", "while", "if", "[", "{", "(", "ln", "man", "history", "clear", "exit", "submit",
-    "dir", "findstr", "del", "copy", "move", "where", "cls", "crontab",
+    "dir", "findstr", "del", "copy", "move", "where", "cls", "crontab", "apply_patch",
 ))  # fmt: skip
 # The same in PowerShell: "Test-Path", "Get-ChildItem".
 _CMDLET = Phrases(
@@ -211,9 +211,23 @@ def is_check(called: Command) -> bool:
     return _CHECKING.search(called.about) is not None
 
 
+_ACCEPTS = re.compile(
+    r"(?<!\S)(?:--)?accept(?!\S)|--(?:bless|update-?snapshots?|snapshot-update)\b", re.IGNORECASE
+)
+
+
+def accepts_change(line: str) -> bool:
+    """Return whether a command takes what came out for what is expected: "insta review --accept".
+
+    >>> accepts_change("npx jest --updateSnapshot"), accepts_change("pytest -k accept_all")
+    (True, False)
+    """
+    return _ACCEPTS.search(line) is not None
+
+
 # An argument that selects some of the tests or files: "-k", "tests/unit", "a.py::test_b".
 _PART = Phrases(
-    r"-(?:k|t|run)|--(?:run=|(?:grep|filter)\b).*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
+    r"-(?:k|t|run)|--(?:run=|(?:grep|filter|select)\b).*|(?:\./)?\w[^/\s]*/\S+|\S+::\S+"
     r"|\S+\.(?:py|rb|go|rs|php|java|cs|exs|[jt]sx?)",
     0,
 )

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from memd.domain.enums import Origin
 from memd.sleep.distil.agent.calls import (
     Command,
+    accepts_change,
     command,
     edited_path,
     is_check,
@@ -130,6 +131,8 @@ def _find_cure(
     """
     error = error_line(before.run.result or "") if len(between) <= _APART_MAX else ""
     if not error or _COMPILING.search(error) or _ON_PURPOSE.search(error):
+        return
+    if accepts_change(now.line):
         return
     last = between[-1].place
     parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]

@@ -16,12 +16,14 @@ from memd.sleep.distil.agent.calls import (
     WHOLE_PATH,
     Command,
     about,
+    accepts_change,
     command,
     edited_path,
     entered_folder,
     folder_below,
     is_check,
     is_noise,
+    only_reads,
     selects_part,
     shorten,
 )
@@ -128,7 +130,7 @@ _THROUGH = Phrases(
     0,
 )
 _TARGETS = frozenset(
-    ("make", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw", "composer")
+    "make just task rake gradle gradlew mvn mvnw composer cargo go dotnet dbt".split()  # noqa: SIM905
 )
 _REMOVES = re.compile(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|uv|poetry|cargo)(?: -\S+)* (?:remove|rm|uninstall|un)\b([^;&|]*)"
@@ -145,7 +147,7 @@ _GONE = Phrases(
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 _ASIDE = Phrases(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
-    r"|/tmp/|/dev/null",
+    r"|/tmp/|/dev/null|<<",
     0,
 )
 # A pasted line of a terminal with its prompt: "user@host:~/app$ make test", "[/srv/app] make".
@@ -190,7 +192,9 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for passing in ran:
         if lasting := _drop_one_off(passing):
-            by_purpose[_purpose(lasting.command)].append((lasting.line, lasting.place))
+            used = by_purpose[_purpose(lasting.command)]
+            if lasting.line not in dict(used):
+                used.append((lasting.line, lasting.place))
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
@@ -265,15 +269,20 @@ def _is_worth_keeping(passing: _PassingCommand, written: Container[str]) -> bool
 
 
 def _drop_one_off(passing: _PassingCommand) -> _PassingCommand | None:
-    """Return a command without leading changes of packages, None if it is needed only once."""
+    """Return a command without leading changes of packages or expectations, None if it is one."""
     line = passing.command.line
     if any(_SCAFFOLDS.match(part) or _MOVES_OVER.match(part) for part in _PARTS.split(line)):
         return None
-    if _REMOVES.search(line):
-        changes = (_REMOVES.match, _INSTALLS.match)
-        while (end := _PARTS.search(line)) and any(change(line) for change in changes):
+    if _is_once(line):
+        while (end := _PARTS.search(line)) and (
+            _INSTALLS.match(line) or _is_once(line[: end.start()])
+        ):
             line = line[end.end() :]
-    return None if _REMOVES.search(line) else passing._replace(command=Command(line, about(line)))
+    return None if _is_once(line) else passing._replace(command=Command(line, about(line)))
+
+
+def _is_once(line: str) -> bool:
+    return _REMOVES.search(line) is not None or accepts_change(line)
 
 
 def renumbers(later: str, earlier: str) -> bool:
@@ -311,10 +320,11 @@ def _purpose(called: Command) -> str:
 
 
 def _is_eligible(called: Command) -> bool:
-    """Return whether a command is short, and neither noise nor a help text nor a new package."""
+    """Return whether a command is short, and no noise, look, help text or new package."""
     line = shorten(called.line)
     is_short = len(line) <= _COMMAND_CHARS_MAX and not (_ASIDE.search(line) or _ADDS.search(line))
-    return is_short and not is_noise(called) and any(map(str.isalpha, line))
+    is_use = is_short and not (is_noise(called) or only_reads(called))
+    return is_use and any(map(str.isalpha, line))
 
 
 def _find_gone(exchanges: Sequence[Exchange]) -> set[str]:
@@ -336,17 +346,18 @@ def _find_gone(exchanges: Sequence[Exchange]) -> set[str]:
 def runner(line: str) -> str:
     """Return the program that a command line runs in the end, without wrappers such as ``npx``.
 
-    ``make`` and the like keep their target.
+    ``make``, ``cargo`` and the like keep what they are called for.
 
     >>> runner("cd web && pnpm exec playwright test"), runner("npm test"), runner("pnpm run test")
     ('playwright', 'test', 'test')
     >>> runner("uv run pytest -q"), runner("make test"), runner("CI=1 go test ./...")
-    ('pytest', 'make test', 'go')
+    ('pytest', 'make test', 'go test')
     """
     last = _PARTS.split(shorten(line))[-1]
     program, *arguments = (_THROUGH.sub("", last, count=1) or last).split() or [""]
     name = program.rpartition("/")[2].casefold()
-    return " ".join((name, *arguments[:1])) if name in _TARGETS else name
+    target = next((word for word in arguments if word[0].isalpha()), "")
+    return f"{name} {target}".strip() if name in _TARGETS else name
 
 
 def runners(text: str, gone: Collection[str] = ()) -> frozenset[str]:

@@ -159,6 +159,20 @@ def test_what_follows_the_removal_of_a_package_is_a_command_of_the_project() -> 
     assert told_commands(changing) == ["python manage.py check"]
 
 
+def test_what_only_looks_writes_a_text_or_accepts_a_change_is_no_command_of_the_project() -> None:
+    lines = (
+        "ssh web1 'cd shop && cat package.json | grep next'",
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** End Patch\nEOF",
+        "python build.py <<EOF\n1\nEOF",
+        "cargo insta test --accept",
+    )
+    assert told_commands("npm test", *lines * 3) == ["npm test"]
+    accepting = "cargo insta review --accept && cargo nextest run"
+    assert told_commands("cargo nextest run", accepting, "npx jest --updateSnapshot") == [
+        "cargo nextest run"
+    ]
+
+
 def test_a_command_of_another_folder_is_told_with_it() -> None:
     assert told_commands(
         "cd /srv/shop && go test ./...",
@@ -243,6 +257,9 @@ def test_what_is_run_in_a_part_of_the_project_covers_a_part() -> None:
         ("python manage.py test orders", True),
         ("npm test -- -t cart", True),
         ("npx vitest run cart", True),
+        ("dbt build --select fct_sales+", True),
+        ("dbt build --select=fct_sales", True),
+        ("dbt build --target ci", False),
         ("cargo test --features sqlite", False),
         ("cargo test -- --nocapture", False),
         ("pytest -n auto", False),

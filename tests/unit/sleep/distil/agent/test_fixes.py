@@ -192,6 +192,18 @@ def test_looking_around_checks_compiling_and_tests_broken_on_purpose_are_no_fixe
     assert _texts(_exchange(answers, *inverted)) == []
 
 
+@pytest.mark.parametrize(
+    "accepting", ["cargo insta review --accept && make test", "make test --snapshot-update"]
+)
+def test_what_was_accepted_as_it_is_was_not_cured(accepting: str) -> None:
+    failed = _bash(1, "make test", "Exit code 1\nError: snapshot assertion failed in line 44")
+    passed = _bash(3, accepting, "40 passed")
+    assert (
+        _texts(_exchange([(2, "The error is a changed snapshot."), (4, "Done.")], failed, passed))
+        == []
+    )
+
+
 def test_the_same_failure_has_the_same_slot_wherever_it_stands() -> None:
     runs = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
     later = [each._replace(place=each.place + 40) for each in runs]
