@@ -158,6 +158,7 @@ _CONTENT = re.compile(r"[^\W_][\w'-]*")
 _PLAIN_WORDS = PROSE_WORDS | set(
     "dont doesnt didnt isnt wasnt cant wont pls plz".split()  # noqa: SIM905
 )
+_PLEASE = re.compile(r"\b(?:please|pls|plz|bitte)\b", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[a-zA-ZÀ-ɏ]")
 
@@ -337,8 +338,8 @@ def _strip_tags(text: str) -> str:
 def _is_machine(line: str, *, is_alone: bool = False) -> bool:
     """Return whether a program printed *line*.
 
-    The only line of a message (*is_alone*) counts as prose with one English word, or if each of its
-    sentences does by itself.
+    The only line of a message (*is_alone*) counts as prose with one English word or a "please", or
+    if each of its sentences does by itself.
     """
     bare = line.strip()
     if not bare or len(bare) > _LINE_CHARS_MAX:
@@ -355,7 +356,8 @@ def _is_machine(line: str, *, is_alone: bool = False) -> bool:
     plain = _NAMED.sub("", _BULLET.sub("", bare))
     if len(plain) >= _JUDGED_CHARS and len(_SYMBOLS.findall(plain)) > _SYMBOL_SHARE * len(plain):
         return True
-    is_typed = is_alone and (has_english_word(plain) or all(map(is_prose, sentences(plain))))
+    asks = has_english_word(plain) or _PLEASE.search(plain)
+    is_typed = is_alone and (asks or all(map(is_prose, sentences(plain))))
     return not (is_prose(plain) or is_typed)
 
 

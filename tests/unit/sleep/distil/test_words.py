@@ -265,6 +265,7 @@ def test_a_lead_to_what_was_pasted_is_left_out() -> None:
         "1.75 then. put it in Cargo.toml and ci",
         "exoscale vienna, smallest plan. workers on netcup nuremberg",
         "Scaleway Paris, kleinster Tarif. Worker weiter bei Netcup, Karlsruhe",
+        "release 0.6.0 please, changelog: json output, api v2, exit codes",
     ],
 )
 def test_a_line_of_few_small_words_that_stands_alone_is_typed(line: str) -> None:
