@@ -67,6 +67,7 @@ _UNDONE = re.compile(
     r"|noch|fehl\w+|nicht|n(?:ä|ae)chste\w*|k(?:ö|oe)nnte\w*)\b",
     re.IGNORECASE,
 )
+_YES_OR_NO = re.compile(r"(?:yes|no|yep|nope|ja|nein|oui|non|s\u00ed)[:,.!]\s+", re.IGNORECASE)
 _ASKS_WHEN = Phrases(r"\b(?:when|how soon|(?:which|what) (?:day|date|time|week))\b", re.IGNORECASE)
 
 _DATE = (
@@ -259,13 +260,18 @@ def _without_verb(what: str) -> str:
 
 
 def _last_spoken(exchange: Exchange) -> str:
-    """Return the agent's last sentences before *exchange*, in at most _SPOKEN_CHARS characters."""
+    """Return the agent's last sentences before *exchange*, in at most _SPOKEN_CHARS characters.
+
+    Without the "yes" or "no" to a question that does not stand beside it.
+    """
     parts: list[str] = []
     for sentence in reversed(sentences(exchange.before[-1].text) if exchange.before else []):
         if parts and sum(map(len, parts)) + len(sentence.text) > _SPOKEN_CHARS:
             break
         parts.insert(0, sentence.text)
-    return cut(" ".join(parts), _SPOKEN_CHARS)
+    spoken = " ".join(parts)
+    answer = _YES_OR_NO.match(spoken)
+    return cut(spoken[answer.end() :] if answer else spoken, _SPOKEN_CHARS)
 
 
 def _is_taken_up(text: str, later: Sequence[Exchange]) -> bool:

@@ -184,8 +184,8 @@ _WITHIN_SESSION = re.compile(r"later|sp(?:ä|ae)ter|not (?:now|yet)|jetzt.*", re
 # What should be done, with a clause behind it that puts it off: "... must fail, but not today".
 _NEEDED = re.compile(
     rf"{_LEAD}(?!(?:i|he|she|ich|er|sie)\b).*\b(?:should(?! (?:work|do|be (?:fine|ok|enough))\b)"
-    r"|must|needs? to|ha(?:s|ve) to(?! (?:go|leave|run|catch)\b)|ought to|sollte[nt]?"
-    r"|m(?:ü|ue)ss(?:en|te|ten)|mu(?:ss|ß)) ",
+    r"|must|needs? (?:to|an?|the|new|more|another)|ha(?:s|ve) to(?! (?:go|leave|run|catch)\b)"
+    r"|ought to|sollte[nt]?|m(?:ü|ue)ss(?:en|te|ten)|mu(?:ss|ß)) ",
     re.IGNORECASE,
 )
 _NOT_NOW = re.compile(

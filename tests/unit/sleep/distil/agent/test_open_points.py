@@ -125,6 +125,7 @@ def test_a_step_for_another_time_is_open_in_the_words_that_name_it(
         "wir sollten die Liste noch sortieren, aber nicht heute",
         "die Mails müssen auf deutsch sein, aber erst später",
         "der Import muss schneller werden, morgen dann",
+        "also: the shop needs an upgrade to 2.9 before the sale, but not today",
     ],
 )
 def test_what_should_be_done_but_not_now_is_open_in_the_user_s_words(text: str) -> None:
@@ -523,6 +524,13 @@ def test_who_leaves_puts_off_what_the_agent_told_last(user: str) -> None:
     left = "The logout still has the same bug."
     parting = Exchange(2, user, (AgentText(1, f"I fixed the login. {left}"),))
     assert open_texts([_exchange("fix the login", left), parting]) == [f"I fixed the login. {left}"]
+
+
+@pytest.mark.parametrize("answer", ["No: ", "Yes, ", "no. ", ""])
+def test_what_answers_a_question_is_put_off_without_its_yes_or_no(answer: str) -> None:
+    manual = "The formula is manual, the hash must be changed by hand."
+    parting = Exchange(2, "make a job for it next week", (AgentText(1, f"{answer}{manual}"),))
+    assert open_texts([_exchange("does it update itself?", "Let me see."), parting]) == [manual]
 
 
 def test_what_somebody_runs_tomorrow_is_open() -> None:
