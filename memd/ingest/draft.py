@@ -197,14 +197,16 @@ def preference_of(
 ) -> StatedPreference | None:
     """Return the preference that the owner's procedural *text* states, None if it states none.
 
-    *text* is a *piece* with its heading, if any. With *is_hinted* the value is the whole text. Else
-    it is the heading and the sentences that state the preference, without a task of that day next
-    to them, since every prompt of every project has it.
+    *text* is a *piece* with its heading, if any. With *is_hinted* the value is the whole text, but
+    for the question before a remark. Else it is the heading and the sentences that state the
+    preference, without a task of that day next to them, since every prompt of every project has it.
     """
-    if not is_hinted and not is_preference(piece):
+    prefers = is_preference(piece)
+    if not is_hinted and not prefers:
         return None
     heading = text[: len(text) - len(piece)]
-    value = text if is_hinted else Screened(f"{heading}{stated_part(piece)}")
+    part = without_question(piece) if is_hinted and prefers else piece
+    value = Screened(f"{heading}{part if is_hinted else stated_part(piece)}")
     return StatedPreference(preference_name(value), value, max(1, counter.count(value)))
 
 

@@ -180,7 +180,7 @@ _QUESTION = re.compile(
     r"\W{0,8}+(?:(?:and|but|so|then|now|well|ok(?:ay)?|hey|hm+|wait|no)\W+){0,3}"
     r"(?:how come\b|(?:what|which|who|where|when|why|how)(?:['\u2019]?s|['\u2019]re"
     r"| (?:is|are|am|was|were|do|does|did|can|could|will|would|should|has|have|not))\b(?! more\b))"
-    r"(?:(?!\b(?:when|though|although|while) (?:you know|i)\b)[^,;:\u2013\u2014])*+"
+    r"(?:(?![.?!]\s|\b(?:when|though|although|while) (?:you know|i)\b)[^,;:\u2013\u2014])*+"
     r"(?:[,;:\u2013\u2014]|when|though|although|while|$)\s*(?:(?:as )?you know,? (?:that )?)?",
     re.IGNORECASE,
 )

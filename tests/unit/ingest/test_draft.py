@@ -234,3 +234,20 @@ def test_a_remark_behind_a_question_is_a_preference_by_its_own_words(
 ) -> None:
     preference = of(text).items[0].preference
     assert (preference and preference.value) == value
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("why is this red again, you know ", "I hate red. Use blue, always."),
+        ("why is this red? ", "why is this red? I hate red. Use blue, always."),
+        ("why is this red. ", "why is this red. I hate red. Use blue, always."),
+    ],
+)
+def test_a_question_before_a_remark_is_no_part_of_what_was_added_as_a_preference(
+    question: str, value: str
+) -> None:
+    text = f"{question}I hate red. Use blue, always."
+    preference = of(text, category=MemoryCategory.PROCEDURAL, deliberate=True).items[0].preference
+    assert preference is not None
+    assert preference.value == value
