@@ -149,7 +149,7 @@ def disclaimed_part(sentence: str) -> str:
 _NAMES_FIRST = re.compile(
     r"(?P<topic>\b(?:(?:the|my) (?:thing|rule|wish|preference) (?:about|for|of|on|with)"
     r"|what i (?:said|told you|wrote) about) [^:;,.?!\u2013\u2014]{2,60}?)"
-    r"\s*[:;,\u2013\u2014-]+\s*(?:(?:please|pls|just|you can) ){0,2}+"
+    r"\s{0,3}+[:;,\u2013\u2014-]{1,3}+\s{0,3}+(?:(?:please|pls|just|you can) ){0,2}+"
     r"(?:forget|ignore|scrap|drop|delete|remove)(?: about)? (?:that|it|this)\b",
     re.IGNORECASE,
 )
@@ -177,7 +177,7 @@ def is_disclaimed(sentence: str) -> bool:
 
 # A question with which a sentence begins, up to what else the sentence says: "why is it red, ...".
 _QUESTION = re.compile(
-    r"\W{0,8}+(?:(?:and|but|so|then|now|well|ok(?:ay)?|hey|hm+|wait|no)\W+){0,3}"
+    r"\W{0,8}+(?:(?:and|but|so|then|now|well|ok(?:ay)?|hey|hm+|wait|no)\W{1,8}+){0,3}"
     r"(?:how come\b|(?:what|which|who|where|when|why|how)(?:['\u2019]?s|['\u2019]re"
     r"| (?:is|are|am|was|were|do|does|did|can|could|will|would|should|has|have|not))\b(?! more\b))"
     r"(?:(?![.?!]\s|\b(?:when|though|although|while) (?:you know|i)\b)[^,;:\u2013\u2014])*+"
