@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memd.extract.acknowledgements import acknowledges
 from memd.sleep.distil.agent_questions import (
     ASKED_CHARS,
     ASKS_WHICH,
@@ -149,7 +150,8 @@ def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
     is_which = _WHICH_ONE.search(question) is not None
     if is_which and approves(user) and not text_after_agreement(user):
         return None  # it does not say which one
-    is_told = not is_which and asks_for_fact(question) and answers_with_fact(user)
+    is_open = last.text.rstrip().endswith(question) or not acknowledges(user)
+    is_told = not is_which and is_open and asks_for_fact(question) and answers_with_fact(user)
     if is_told or gives_value(question, user):
         return AnsweredLines(cut(question, _LINE_CHARS), last.place, is_asked=True, is_fact=True)
     is_asked = may_answer(question, last.text, user)

@@ -186,7 +186,7 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
     best = max(known)
     plain = max(sentence.plain for sentence in known)
     wish = max(sentence.wish for sentence in known)
-    if judged.score < STANDING and wish >= WISH_KEPT and best.worth >= WISH_WORTH:
+    if 0 < judged.score < STANDING and wish >= WISH_KEPT and best.worth >= WISH_WORTH:
         is_fact = plain > wish + _PLAIN_OVER_WISH.get(
             best.act, inf
         )  # "My blood type is O negative"

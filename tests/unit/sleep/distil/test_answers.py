@@ -305,3 +305,9 @@ def test_a_text_is_not_cut_after_an_abbreviation() -> None:
     assert cut("It is shut. It takes a while, compared vs. the other gate", 44) == (
         "It is shut. It takes a while, compared vs. …"
     )
+
+
+def test_a_laugh_is_no_answer_to_a_question_that_the_agent_answers_itself() -> None:
+    joke = AgentText(1, "Why do programmers prefer dark mode? Because light attracts bugs.")
+    answered = find_answered("haha. ok", [joke])
+    assert answered is None or not answered.is_fact

@@ -510,6 +510,13 @@ def test_what_somebody_plainly_is_and_does_not_wish_is_a_fact(wish: float, act: 
     assert (passage.text, passage.judged) == (text, Judgement(act, STANDING))
 
 
+def test_a_word_that_only_acknowledges_is_no_wish_whatever_the_model_says() -> None:
+    # "gut", the answer of a German user, resembles a wish for an English model.
+    worth = SentenceWorth(-3.2, Act.PREFERENCE, 4.3, WISH_KEPT + 1, 0.0, -3.0)
+    judged = judge_sentence("gut")
+    assert weigh("gut", judged, {"gut": worth}) == judged
+
+
 def test_what_only_names_what_the_rest_of_a_message_asks_about_is_no_fact() -> None:
     fact = SentenceWorth(5.0, Act.ENVIRONMENT, PLAIN_KEPT, -9.0, 0.0, -30.0)
 
