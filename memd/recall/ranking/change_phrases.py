@@ -109,7 +109,8 @@ _GIVE_UP_SIGNS = (
 # The sentence gives up nothing yet, or only for a while.
 _NOT_YET = Phrases(
     r"\b(?:if|unless|when|once|until|before|maybe|perhaps|later|for (?:now|a)|falls|wenn|sobald"
-    r"|bevor|bis|vielleicht|später|vorerst|erstmal|re-?(?:creat|start|load|build|import|install)\w*"
+    r"|bevor|bis|vielleicht|später|vorerst|erstmal"
+    r"|(?<!on )re-?(?:creat|start|load|build|import|install)\w*"
     r"|(?:create|start|load|build|import|install) (?:it|them))\b"
 )
 # Before a name that was not chosen: "SQLite instead of Redis".

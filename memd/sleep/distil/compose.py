@@ -28,6 +28,7 @@ from memd.sleep.distil.answers import (
     settles_nothing,
     short_question,
 )
+from memd.sleep.distil.context_worth import find_confirmation, takes_back
 from memd.sleep.distil.exchanges import (
     Exchange,
     NapCandidate,
@@ -88,6 +89,8 @@ _DECLINES = re.compile(
 )
 # An additional order after a "yes", unrelated to the question.
 _ADDS = re.compile(r"(?:also |and )?(?:add|create|write|run|commit|push|test|check)\b", re.I)
+_TOLD = Judgement(Act.ENVIRONMENT, _ANSWERED)
+_TAKEN_BACK = Judgement(Act.CORRECTION, STANDING)
 _PICKED = Judgement(Act.DECISION, _ANSWERED)
 _PICKED_OPTION = Judgement(Act.DECISION, STANDING)
 
@@ -129,7 +132,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[UserTurn, ...]:
             own.paragraphs or own.plan or own.is_answer or pasted_error(exchange.user)
         )
         if last and not own.command and (is_template or not is_by_user):
-            _append_exchange(last.exchange, exchange)
+            last.exchange.append(exchange)
             if is_template:
                 result[-1] = last._replace(template=own)
             continue
@@ -154,11 +157,19 @@ def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
     candidates: list[NapCandidate] = []
     earlier: list[Exchange] = []
     for turn, after in zip_longest(session, session[1:]):
-        candidates += _memories(turn, earlier, _conclusion_of(turn, after))
+        own = list(_memories(turn, earlier, _conclusion_of(turn, after)))
+        candidates += own or _confirmed_memory(turn)
         candidates += rules(turn.words.command, turn.template, turn.exchange.place, turn.slot)
         candidates += plan_memory(turn.words.plan, turn.exchange.place, turn.slot)
         earlier.append(turn.exchange)
     return candidates
+
+
+def _confirmed_memory(turn: UserTurn) -> Iterator[NapCandidate]:
+    """Yield the memory of the user's words if the agent repeats them."""
+    own = "\n".join(turn.fresh.paragraphs)
+    if answer := find_confirmation(own, turn.exchange):
+        yield _memory(turn, UserPassage(own, _TOLD), None, answer)
 
 
 def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
@@ -220,7 +231,7 @@ def _memories(turn: UserTurn, earlier: Sequence[Exchange], ended: str) -> Iterat
         for passage in find_passages(
             statement, turn.worths, stopped=turn.stopped, has_outcome=has_outcome
         )
-    ]
+    ] or [UserPassage(mine, _TAKEN_BACK)] * takes_back(mine, earlier)
     is_led = asked and (asked.is_marked or asked.is_denied or asked.is_fact)
     is_plain = asked is not None and not (is_led or approves(whole))
     if is_plain and answers_nothing(turn.worths) and not (kept and asked and asked.is_asked):
@@ -383,10 +394,3 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
         return asked.is_asked and (chooses(asked.text) or speaks_of(text, asked.text))
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
     return asked.is_asked and is_bare and chooses(asked.text) and not is_bare_step(text)
-
-
-def _append_exchange(first: Exchange, later: Exchange) -> None:
-    """Add what the agent did in *later* to *first*."""
-    first.texts += later.texts
-    first.runs += later.runs
-    first.end = later.end

@@ -96,6 +96,12 @@ class Exchange:
     end: int = 0
     previous: tuple[int, str] = (0, "")
 
+    def append(self, later: Exchange) -> None:
+        """Add what the agent did in *later*."""
+        self.texts += later.texts
+        self.runs += later.runs
+        self.end = later.end
+
 
 def without_private(messages: Sequence[Message]) -> list[Message]:
     """Return *messages*, those that the user asked not to remember without their content.

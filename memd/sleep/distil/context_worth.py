@@ -1,0 +1,76 @@
+"""Find statements that are worth keeping for what stands around them (decision 0389). Pure.
+
+A statement of a private chat is often as short as a remark. Two signs tell them apart, whatever
+their words:
+
+- The agent repeats it. Whoever notes something says it again: "washing machine never after 22:00"
+  is answered with "No washing machine after 22:00", while the answer to a question has other words.
+- It takes back what the user said before: "drop redis again" after "redis then". If it is not kept,
+  the old choice stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memd.extract.acknowledgements import acknowledges
+from memd.extract.passing import passing_kind
+from memd.extract.passing_words import ASKS
+from memd.ingest.withdrawals import may_withdraw
+from memd.sleep.distil.environment.replacements import Withdrawal
+from memd.sleep.distil.exchanges import Exchange
+from memd.sleep.distil.user.speech_acts import Act, judge_sentence
+from memd.text.words import content_stems, sentences
+
+_CHARS_MAX = 200  # of the message and of the answer; longer ones are about several things
+_SHARE = 0.5
+_WORDS_MIN = 2  # fewer only if they are all: "No grapefruit."
+_PREFIX_CHARS = 3  # of an abbreviation: "dec" for "December"
+_SAYS_LITTLE = content_stems("noted understood agreed updated set done ok okay got lovely good")
+_STATES_NOTHING = frozenset({Act.QUESTION, Act.APPROVAL})
+
+
+def find_confirmation(own: str, exchange: Exchange) -> str:
+    """Return the agent's only text in *exchange* if it repeats *own*, the user's words, else "".
+
+    After a call of a tool it reports what was ordered, which is nothing to remember.
+
+    >>> from memd.sleep.distil.exchanges import AgentText
+    >>> noted = Exchange(0, "", texts=[AgentText(1, "No coffee after 14:00 for a month.")])
+    >>> find_confirmation("i stop coffee after 14:00", noted), find_confirmation("coffee?", noted)
+    ('No coffee after 14:00 for a month.', '')
+    """
+    if exchange.runs or len(exchange.texts) != 1:
+        return ""
+    answer = exchange.texts[0].text
+    if max(len(own), len(answer)) > _CHARS_MAX:
+        return ""
+    stems = frozenset[str]().union(*map(content_stems, filter(_states, sentences(own))))
+    return answer if any(_repeats(each, stems) for each in sentences(answer)) else ""
+
+
+def _states(sentence: str) -> bool:
+    is_asking = ASKS.match(sentence) or judge_sentence(sentence).act in _STATES_NOTHING
+    return not is_asking and passing_kind(sentence) is None
+
+
+def _repeats(answer: str, stems: frozenset[str]) -> bool:
+    """Return whether half of the words of *answer*, a sentence, begin as one of *stems*."""
+    if answer.endswith("?") or acknowledges(answer):
+        return False
+    begins = tuple(stem for stem in stems if len(stem) >= _PREFIX_CHARS)
+    own = content_stems(answer) - _SAYS_LITTLE
+    shared = sum(stem in stems or stem.startswith(begins) for stem in own)
+    return shared >= max(_SHARE * len(own), min(_WORDS_MIN, len(own)), 1)
+
+
+def takes_back(own: str, earlier: Sequence[Exchange]) -> bool:
+    """Return whether the user takes back a preference, or a choice of *earlier* exchanges.
+
+    >>> takes_back("drop redis again, it lost jobs", [Exchange(0, "redis then")])
+    True
+    >>> takes_back("drop redis again, it lost jobs", []), takes_back("I like coriander now", [])
+    (False, True)
+    """
+    withdrawal = Withdrawal.of(own)
+    return may_withdraw(own) or any(withdrawal.is_choice_of(each.user) for each in earlier)
