@@ -64,8 +64,10 @@ class _Index(NamedTuple):
     """The phrases of a pattern and their keys."""
 
     sources: list[str]
-    keys: list[tuple[str, int]]
-    """Each key with the number of its phrase."""
+    keys: dict[tuple[str, str], list[tuple[str, int]]]
+    """Each key with the number of its phrase, by the key's first two characters."""
+    short_keys: list[tuple[str, int]]
+    """The keys of one character."""
     always: list[int]
     """Numbers of the phrases without a key, which are tried on every text."""
 
@@ -162,18 +164,27 @@ class Phrases:
 
     @cached_property
     def _index(self) -> _Index:
-        index = _Index([], [], [])
+        index = _Index([], {}, [], [])
         for number, (source, keys) in enumerate(_split(self.pattern)):
             index.sources.append(source)
-            index.keys.extend((key, number) for key in keys)
             index.always.extend([] if keys else [number])
+            for key in keys:
+                alike = index.keys.setdefault((key[0], key[1]), []) if key[1:] else index.short_keys
+                alike.append((key, number))
         return index
 
     def _candidates(self, text: str) -> Sequence[int]:
         """Return the numbers, in order, of the phrases that may match in *text*."""
-        lower, always = text.lower(), self._index.always
-        numbers = [number for key, number in self._index.keys if key in lower]
-        return sorted({*numbers, *always}) if numbers else always
+        lower, index = text.lower(), self._index
+        # Most keys begin with two characters that are nowhere in the text.
+        begins = index.keys.keys() & set(pairwise(lower))
+        numbers = {
+            number
+            for keys in (index.short_keys, *map(index.keys.__getitem__, begins))
+            for key, number in keys
+            if key in lower
+        }
+        return sorted(numbers.union(index.always)) if numbers else index.always
 
     def _phrase(self, number: int) -> re.Pattern[str]:
         phrase = self._compiled.get(number)
