@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memd.domain.enums import InjectionPoint
@@ -94,6 +95,7 @@ class PreferenceLine(NamedTuple):
         return -self.updated_at.timestamp() if self.updated_at else 0.0, self.text
 
 
+@lru_cache(maxsize=512)  # the preferences are in every prompt
 def _from_first_statement(text: str) -> str:
     """Return *text* from its first statement on; all of it if no sentence is a statement."""
     parts = sentences(text)
