@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from memd.base.clock import from_us
@@ -117,7 +118,12 @@ def applicable_preferences(
         )
         rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
     asked = frozenset(name_candidates(request.query))
-    return sorted(rows, key=lambda row: -len(asked.intersection(name_candidates(row.value))))
+    return sorted(rows, key=lambda row: -len(asked & _names(row.value)))
+
+
+@lru_cache(maxsize=512)  # the preferences are in every answer
+def _names(value: str) -> frozenset[str]:
+    return frozenset(name_candidates(value))
 
 
 # Pure.
