@@ -84,12 +84,11 @@ def import_(
         raise InvalidError(f"unknown format {format_}", hint="use text, markdown or jsonl")
     if project and not any_project:
         raise InvalidError("--project and --no-project exclude each other")
-    project_id = find_project_id(project, agent, stores=True)
-    known = known_projects(agent) if any_project and project is None else None
-    flags = Options(tag or (), namespace, project_id, agent, dry_run, format_, known)
     notes = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
+    flags = Options(tag or (), namespace, None, agent, dry_run, format_)
     if notes.files:
+        flags = _with_project(flags, project, any_project=any_project)
         try:
             _import(notes.files, flags, outcomes)
         except MemdError:
@@ -102,6 +101,13 @@ def import_(
         report_stored_languages()
     if any(outcome.error for outcome in outcomes):
         raise console.CommandExit(console.Exit.ERROR)
+
+
+def _with_project(flags: Options, project: str | None, *, any_project: bool) -> Options:
+    """Return *flags* with the id of *project*, or with the projects that notes may be of."""
+    project_id = find_project_id(project, flags.agent, stores=True)
+    known = known_projects(flags.agent) if any_project and project is None else None
+    return replace(flags, project=project_id, known_projects=known)
 
 
 def _import(files: Sequence[Path], flags: Options, outcomes: list[FileOutcome]) -> None:
