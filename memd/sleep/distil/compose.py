@@ -111,6 +111,11 @@ class UserTurn(NamedTuple):
     fresh: Words = _NOTHING
     worths: Mapping[str, SentenceWorth] = MappingProxyType({})
 
+    @property
+    def own(self) -> str:
+        """The text of the *fresh* words."""
+        return "\n".join(self.fresh.paragraphs)
+
 
 def turns(exchanges: Sequence[Exchange]) -> tuple[UserTurn, ...]:
     """Return the turns of *exchanges*: each begins with a message that the user wrote.
@@ -167,9 +172,8 @@ def compose_memories(session: Sequence[UserTurn]) -> list[NapCandidate]:
 
 def _confirmed_memory(turn: UserTurn) -> Iterator[NapCandidate]:
     """Yield the memory of the user's words if the agent repeats them."""
-    own = "\n".join(turn.fresh.paragraphs)
-    if answer := find_confirmation(own, turn.exchange):
-        yield _memory(turn, UserPassage(own, _TOLD), None, answer)
+    if answer := find_confirmation(turn.own, turn.exchange):
+        yield _memory(turn, UserPassage(turn.own, _TOLD), None, answer)
 
 
 def _conclusion_of(turn: UserTurn, after: UserTurn | None) -> str:
@@ -223,7 +227,7 @@ def _memories(turn: UserTurn, earlier: Sequence[Exchange], ended: str) -> Iterat
         yield from _passage_memories(turn, [UserPassage(whole, _PICKED_OPTION)], chosen, ended)
         return
     asked = _find_answered(turn.words, own, earlier) if whole else None
-    mine = "\n".join(own.paragraphs)
+    mine = turn.own
     statement = (own if asked else own.without_lead()).without_rules()
     has_outcome = bool(ended) and _stands_alone(ended)
     kept = [

@@ -1,18 +1,22 @@
 """Find statements that are worth keeping for what stands around them (decision 0389). Pure.
 
-A statement of a private chat is often as short as a remark. Two signs tell them apart, whatever
+A statement of a private chat is often as short as a remark. Three signs tell them apart, whatever
 their words:
 
 - The agent repeats it. Whoever notes something says it again: "washing machine never after 22:00"
   is answered with "No washing machine after 22:00", while the answer to a question has other words.
 - It takes back what the user said before: "drop redis again" after "redis then". If it is not kept,
   the old choice stands.
+- It adds to a memory of an earlier session: "bedroom is too warm, make it 16 at night" to "bedroom
+  at night 17 degrees". Words in common find such messages, and a model compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from memd.domain.sleep.consolidation import user_part
 from memd.extract.acknowledgements import acknowledges
 from memd.extract.passing import passing_kind
 from memd.extract.passing_words import ASKS
@@ -28,6 +32,16 @@ _WORDS_MIN = 2  # fewer only if they are all: "No grapefruit."
 _PREFIX_CHARS = 3  # of an abbreviation: "dec" for "December"
 _SAYS_LITTLE = content_stems("noted understood agreed updated set done ok okay got lovely good")
 _STATES_NOTHING = frozenset({Act.QUESTION, Act.APPROVAL})
+ADDS_COSINE = 0.37
+"""The least cosine of a message with a memory that it adds to."""
+
+
+class Addition(NamedTuple):
+    """The user's words at a *place*, and the *keys* of the memories that they may add to."""
+
+    place: int
+    text: str
+    keys: tuple[int, ...]
 
 
 def find_confirmation(own: str, exchange: Exchange) -> str:
@@ -74,3 +88,35 @@ def takes_back(own: str, earlier: Sequence[Exchange]) -> bool:
     """
     withdrawal = Withdrawal.of(own)
     return may_withdraw(own) or any(withdrawal.is_choice_of(each.user) for each in earlier)
+
+
+def find_additions(
+    messages: Iterable[tuple[int, str]], known: Iterable[tuple[int, str]]
+) -> list[Addition]:
+    """Return the short statements among *messages* that may add to a memory.
+
+    *messages* are places and the user's words, *known* keys and texts of memories. A statement has
+    two words in common with such a memory, and others that it has not.
+
+    >>> find_additions([(4, "moved the server to port 80")], [(1, "the server has port 8")])
+    [Addition(place=4, text='moved the server to port 80', keys=(1,))]
+    """
+    texts = [(key, text, text.casefold()) for key, text in known]
+    additions: list[Addition] = []
+    for place, own in messages:
+        stems = content_stems(own) if len(own) <= _CHARS_MAX else frozenset[str]()
+        keys = tuple(
+            key
+            for key, text, folded in texts
+            # The stems of hundreds of texts take longer than to look for these few in them.
+            if sum(stem in folded for stem in stems) >= _WORDS_MIN and _adds(stems, text)
+        )
+        if keys and any(map(_states, sentences(own))):
+            additions.append(Addition(place, own, keys))
+    return additions
+
+
+def _adds(stems: frozenset[str], text: str) -> bool:
+    """Return whether the user's words in *text* have two of *stems*, and not all."""
+    known = content_stems(user_part(text))
+    return len(stems & known) >= _WORDS_MIN and not stems <= known

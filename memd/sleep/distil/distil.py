@@ -39,7 +39,7 @@ from memd.sleep.distil.sentence_worth import (
     without_last_stop,
 )
 from memd.sleep.distil.user.corrections import with_corrections
-from memd.sleep.distil.user.speech_acts import judge_sentence
+from memd.sleep.distil.user.speech_acts import STANDING, judge_sentence
 from memd.sleep.transcript.messages import Message
 
 _CACHED = (judge_sentence, sentences, spoken_form, tellable_sentences, things, words)
@@ -98,26 +98,31 @@ class SessionTurns(NamedTuple):
 
 
 def distil(
-    session: SessionTurns, logits: Sequence[Sequence[SentenceLogits]] = ()
+    session: SessionTurns,
+    logits: Sequence[Sequence[SentenceLogits]] = (),
+    additions: frozenset[int] = frozenset(),
 ) -> tuple[NapMemory, ...]:
     """Return the memories of *session*, in the order of their messages, the digest last.
 
     *logits* are a model's output for ``session.sentences()``, in the same order; without them the
-    rules decide alone. Raises ValueError for logits of other messages.
+    rules decide alone. *additions* are the places of messages to keep, because they add to memories
+    of other sessions. Raises ValueError for logits of other messages.
 
     >>> session = SessionTurns.of([{"role": "user", "content": "We never push."}])
     >>> [memory.kind.value for memory in distil(session)]
     ['preference']
     """
     try:
-        return _distil(session, logits)
+        return _distil(session, logits, additions)
     finally:
         for cached in _CACHED:
             cached.cache_clear()
 
 
 def _distil(
-    session: SessionTurns, logits: Sequence[Sequence[SentenceLogits]]
+    session: SessionTurns,
+    logits: Sequence[Sequence[SentenceLogits]],
+    additions: frozenset[int],
 ) -> tuple[NapMemory, ...]:
     exchanges = weigh_turns(session, logits)
     candidates = find_candidates(exchanges)
@@ -133,8 +138,16 @@ def _distil(
             if is_worth_keeping(candidate, own)
         ]
     candidates = with_corrections(exchanges, candidates)
+    candidates += [_addition(turn) for turn in exchanges if turn.exchange.place in additions]
     memories = select_candidates(candidates, session.messages)
     return (*memories, *_digest([turn.exchange for turn in exchanges], memories))
+
+
+def _addition(turn: UserTurn) -> NapCandidate:
+    """Return the memory of the user's words, which add to one of another session."""
+    places = (turn.exchange.place,)
+    memory = NapMemory(turn.own, NapKind.ENVIRONMENT, places, turn.slot, Origin.PERSON)
+    return NapCandidate(memory, STANDING)
 
 
 def weigh_turns(

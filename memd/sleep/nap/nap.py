@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from memd.base.work import Work
 from memd.domain.caller import ERASURES_SEEN, Caller
 from memd.domain.encoding import (
     ChunkingConfig,
+    Embedder,
     SentenceClassifier,
     SentenceLogits,
     TokenCounter,
@@ -40,15 +42,20 @@ from memd.domain.sleep.sleep import NapResult
 from memd.domain.values import Emit, EventName, unheard
 from memd.ingest.queue import EmbeddingQueue
 from memd.signals.usage import CONSOLIDATED_SUFFIX
+from memd.sleep.distil.context_worth import ADDS_COSINE, Addition
 from memd.sleep.distil.distil import SessionTurns
+from memd.sleep.distil.exchanges import USERS_KINDS
 from memd.sleep.nap.preparation import (
     NapExtract,
+    NapReading,
     content_hash,
     draft_memories,
     extract,
+    list_additions,
     read,
 )
 from memd.sleep.nap.source import ASKED, NapRequest, NapSource, SourceReader
+from memd.sleep.nap.supersession import DECIDED_MAX
 from memd.sleep.nap.transaction import NapOutcome, NapTransaction
 from memd.sleep.transcript.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.transcript.messages import Message
@@ -56,6 +63,7 @@ from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
+from memd.store.search import vectors
 from memd.store.session import sessions, slots
 
 if TYPE_CHECKING:
@@ -78,6 +86,7 @@ class Nap:
     clock: Clock
     work: Work
     counter: TokenCounter
+    embedder: Embedder
     queue: EmbeddingQueue
     level: MemoryLevel
     chunking: ChunkingConfig
@@ -226,14 +235,40 @@ class Nap:
             caller, request, distils=distils
         )
         reading = await self.work.run(read, source.messages, source.context, distils=distils)
-        extracted = await self.work.run(
+        extract_now = partial(
             extract,
             reading,
             rule=self._rule(request),
             last=request.last,
             logits=await self._classify(reading.session),
         )
+        extracted = await self.work.run(extract_now)
+        if additions := await self._find_additions(caller, source.session_id, reading, extracted):
+            extracted = await self.work.run(extract_now, additions=additions)
         return source, extracted
+
+    async def _find_additions(
+        self, caller: Caller, session_id: str | None, reading: NapReading, extracted: NapExtract
+    ) -> frozenset[int]:
+        """Return the places of messages that add to memories of other sessions without a project.
+
+        Of the messages of which nothing is kept, those that share words with such a memory are
+        compared with it by the model; without one, nothing is.
+        """
+        model = self.embedder.fingerprint
+        if reading.session is None or model is None:
+            return frozenset()
+        known = await self.db.read(_list_known, caller, session_id)
+        additions = await self.work.run(list_additions, reading, extracted.memories, known)
+        try:
+            embedded = await self.embedder.embed([each.text for each in additions], bulk=True)
+        except StoppingError:
+            raise
+        except (UnavailableError, ModelError) as error:
+            log.info("naps compare no message with known memories", kind=error.kind)
+            return frozenset()
+        both = list(zip(additions, embedded, strict=True))
+        return await self.db.read(_places_near, model.text, both) if both else frozenset()
 
     async def _classify(self, session: SessionTurns | None) -> Sequence[Sequence[SentenceLogits]]:
         """Return the model's output for the sentences of *session*, () without a model or session.
@@ -290,6 +325,32 @@ def _in_project(conn: Reading, caller: Caller, session_id: str | None) -> Caller
         return caller
     row = sessions.find(conn, names.find_agent(conn, caller.agent_id), session_id)
     return caller if row is None else replace(caller, project_id=row.project_id)
+
+
+def _list_known(conn: Reading, caller: Caller, session_id: str | None) -> list[tuple[int, str]]:
+    """Return keys and texts of the latest decided memories, [] for a session with a project."""
+    agent_key = names.find_agent(conn, caller.agent_id)
+    if agent_key is None or _in_project(conn, caller, session_id).project_id is not None:
+        return []
+    scope = (agent_key, None, names.find_session(conn, agent_key, session_id))
+    return slots.list_texts_to_compare(conn, scope, USERS_KINDS, DECIDED_MAX)
+
+
+def _places_near(
+    conn: Reading, model: str, embedded: Sequence[tuple[Addition, bytes]]
+) -> frozenset[int]:
+    """Return the places of those messages that are near enough to one of their memories."""
+    model_key = vectors.live_model(conn, model)
+    if not model_key:
+        return frozenset()
+    return frozenset(
+        addition.place
+        for addition, vector in embedded
+        if any(
+            cosine >= ADDS_COSINE
+            for cosine in vectors.compare(conn, model_key, vector, addition.keys)[0].values()
+        )
+    )
 
 
 def _hashes_elsewhere(

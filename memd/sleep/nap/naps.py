@@ -77,6 +77,7 @@ class Naps:
             clock=rooms.clock,
             work=rooms.work,
             counter=rooms.counter,
+            embedder=rooms.embedder,
             queue=rooms.queue,
             level=self._settings.memory.level,
             rule=self.rule,

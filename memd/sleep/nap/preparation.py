@@ -23,6 +23,7 @@ from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import EVERYWHERE_TAG, LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import Drafts, draft_text
+from memd.sleep.distil.context_worth import Addition, find_additions
 from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import USERS_KINDS, NapKind, NapMemory, without_private
@@ -120,19 +121,21 @@ def extract(
     rule: MemoryConsolidator,
     last: bool = False,
     logits: Sequence[Sequence[SentenceLogits]] = (),
+    additions: frozenset[int] = frozenset(),
 ) -> NapExtract:
     """Consolidate the messages of *reading* by *rule* and extract the texts to store.
 
     An automatic nap distils memories of the whole session; *logits* are a model's output for its
-    sentences. A nap on request takes the facts of SPEC 6 in the messages that the summary replaces,
-    or with *last* in all messages, as no later nap will cover the others. Facts and lessons that
-    the session has already are left out. A lesson replaces a fact with the same text. memd's own
-    texts, and an assistant's repetition of them, are ignored.
+    sentences, *additions* the places of messages to keep (``distil``). A nap on request takes the
+    facts of SPEC 6 in the messages that the summary replaces, or with *last* in all messages, as no
+    later nap will cover the others. Facts and lessons that the session has already are left out. A
+    lesson replaces a fact with the same text. memd's own texts, and an assistant's repetition of
+    them, are ignored.
     """
     given, messages, context = reading.caller_messages, reading.messages, reading.context
     distils = reading.session is not None
     own = reading.conversation[len(context.earlier) :]
-    memories = _distil(reading, logits)
+    memories = _distil(reading, logits, additions)
     # Summarise *own*: memd's own texts would lose their fences in a summary, a message of the user.
     shorter, summary = rule.consolidate_spoken(messages, own, _users_words(memories))
     tail = len(shorter) - 1 if summary else len(shorter)
@@ -141,10 +144,8 @@ def extract(
     facts = tuple(fact for fact in facts if fact.index < start)
     lessons = find_lessons(own[:start])
     lesson_texts = {lesson.text for lesson in lessons}
-    plain_facts = (
-        ()
-        if distils
-        else tuple(fact for fact in facts if parse_lesson(fact.text) not in lesson_texts)
+    plain_facts = tuple(
+        fact for fact in facts if not distils and parse_lesson(fact.text) not in lesson_texts
     )
 
     def is_new(text: str) -> bool:
@@ -177,7 +178,7 @@ def extract(
 
 
 def _distil(
-    reading: NapReading, logits: Sequence[Sequence[SentenceLogits]]
+    reading: NapReading, logits: Sequence[Sequence[SentenceLogits]], additions: frozenset[int]
 ) -> tuple[NapMemory, ...]:
     """Distil the whole session; places of earlier messages are below 0, the last one is at -1."""
     if reading.session is None:
@@ -185,8 +186,26 @@ def _distil(
     count = len(reading.context.earlier)
     return tuple(
         memory._replace(places=tuple(place - count for place in memory.places))
-        for memory in distil(reading.session, logits)
+        for memory in distil(reading.session, logits, additions)
     )
+
+
+def list_additions(
+    reading: NapReading, memories: Iterable[NapMemory], known: Iterable[tuple[int, str]]
+) -> list[Addition]:
+    """Return what may add to *known* memories (key and text) of the messages in no memory."""
+    if reading.session is None:
+        return []
+    count = len(reading.context.earlier)
+    used = {
+        place + count
+        for memory in memories
+        if memory.kind is not NapKind.DIGEST
+        for place in memory.places
+    }
+    turns = (read.turn for read in reading.session.turns)
+    own = ((turn.exchange.place, turn.own) for turn in turns)
+    return find_additions(((place, text) for place, text in own if place not in used), known)
 
 
 def _users_words(memories: Iterable[NapMemory]) -> Iterator[Fact]:

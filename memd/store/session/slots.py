@@ -138,8 +138,29 @@ def list_decided(
     Includes those of other projects that apply everywhere. Only intact memories in slots that
     nobody rewrote, without those stored with ``memory.store``.
     """
+    rows = _decision_rows(conn, scope, kinds, most)
+    return integrity.list_rows(conn, DecidedRow, rows, integrity.memories)
+
+
+def list_texts_to_compare(
+    conn: Reading, scope: tuple[int, int | None, int | None], kinds: Iterable[str], most: int
+) -> list[tuple[int, str]]:
+    """Return keys and texts of :func:`list_decided`, in a tenth of its time.
+
+    Nothing checks whether they are intact, so no text of them may be shown or stored.
+    """
+    rows: Iterator[Any] = integrity.skip_undecodable(
+        conn, _decision_rows(conn, scope, kinds, most), "memory"
+    )
+    return [(memory_key, content) for memory_key, content, *_ in rows]
+
+
+def _decision_rows(
+    conn: Reading, scope: tuple[int, int | None, int | None], kinds: Iterable[str], most: int
+) -> Iterator[Any]:
+    """Yield the columns of :func:`list_decided`."""
     agent_key, project_key, session_key = scope
-    rows = conn.execute(
+    return conn.execute(
         """
         SELECT m.memory_key, m.content, m.origin, coalesce(m.occurred_at_us, m.created_at_us),
                m.project_key IS NOT :project_key
@@ -172,7 +193,6 @@ def list_decided(
             "most": most,
         },
     )
-    return integrity.list_rows(conn, DecidedRow, rows, integrity.memories)
 
 
 def find_stored_elsewhere(
