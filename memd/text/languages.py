@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from memd.text.alternations import Phrases
 from memd.text.words import ENGLISH_FUNCTION_WORDS
@@ -118,6 +119,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _LATIN_MAX, _ASCII_MAX = "\u024f", "\x7f"  # the last characters of Latin Extended-B and of ASCII
 
 
+@lru_cache(maxsize=4_096)  # the candidates of an answer are read, and often are the same
 def is_english(text: str) -> bool:
     """Return whether *text* may be English, judged by its letters and function words.
 

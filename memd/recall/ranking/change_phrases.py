@@ -128,6 +128,7 @@ _CHOOSES = frozenset(
 )
 
 
+@lru_cache(maxsize=4_096)  # the candidates of an answer are read, and often are the same
 def corrects(text: str) -> bool:
     """Return whether *text* says that something is not as it was said.
 

@@ -30,7 +30,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -191,7 +191,7 @@ def put_newer_first(
         if not _is_worth(item):
             ordered.append(item)
             continue
-        older = _Older(candidate, content_stems(candidate.own), _stem_names(candidate.own))
+        older = _Older(candidate, later.stems_of(candidate.own), _stem_names(candidate.own))
         for find in (later.find_newer, later.find_correction):
             first = find(older)
             if first is not None:
@@ -222,11 +222,13 @@ class _Later:
     """The stems of the question."""
     placed: set[int] = field(default_factory=set)
     """Keys of the memories that have their place."""
+    stems_of: Callable[[str], frozenset[str]] = field(default_factory=lambda: cache(content_stems))
+    """``content_stems``, once for each text: each is compared with several."""
 
     @cached_property
     def common(self) -> frozenset[str]:
         """The stems that are in ``_COMMON`` of the statements or more."""
-        texts = (content_stems(item.measured.candidate.own) for item in self.stated)
+        texts = (self.stems_of(item.measured.candidate.own) for item in self.stated)
         counts = Counter(itertools.chain.from_iterable(texts))
         return frozenset(stem for stem, count in counts.items() if count >= _COMMON)
 
@@ -295,7 +297,7 @@ def _evidence(item: RankedCandidate, older: _Older, cosine: float, later: _Later
     evidence = _NEAR * cosine + _LIKELY * math.log(chance / (1 - chance))
     if evidence + _CHANGE + _NAME < _ENOUGH:
         return evidence  # the rest, which costs more, could not make it enough
-    stems = content_stems(own)
+    stems = later.stems_of(own)
     if unasked := older.names - later.asked:
         evidence += _NAME * len(unasked & stems) / len(older.names)
     if evidence + _CHANGE < _ENOUGH:
