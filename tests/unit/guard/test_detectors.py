@@ -165,8 +165,11 @@ NO_DETECTORS = {
     "recall", "rerank",
 }  # fmt: skip
 """Modules that read no text of a stranger's, or a short one that another module cut."""
-SHORT = {"things.name", "things.unwrap", "things.loose_name", "verbs.parse_relation"}
-"""Read a name of a few words, and refuse a longer text unread."""
+SHORT = {"things.name", "things.unwrap", "things.loose_name", "verbs.parse_relation"} | {
+    "fold.is_bracket",
+    "fold.is_visible",
+}
+"""Read a name of a few words, and refuse a longer text unread; those of ``fold`` read a sign."""
 
 HONEST_TEXTS = (
     HONEST,
@@ -207,7 +210,8 @@ def detectors() -> Iterator[tuple[str, Callable[[str], object], ModuleType]]:
 
 
 def _of(module: ModuleType) -> Iterator[tuple[str, Callable[[str], object], ModuleType]]:
-    for name, function in vars(module).items():
+    for name, value in vars(module).items():
+        function = inspect.unwrap(value) if callable(value) else value  # what a cache calls
         called = f"{module.__name__.rsplit('.', 1)[1]}.{name}"
         if name.startswith("_") or not inspect.isfunction(function) or called in SHORT:
             continue
