@@ -36,9 +36,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin, Trust
 from memd.domain.sleep.consolidation import DIGEST_TAG, user_part
-from memd.extract.time_words import MONTHS, WEEKDAYS
 from memd.recall.ranking.change_phrases import (
-    CHANGE_STEMS,
     announces_change,
     corrects,
     find_given_up,
@@ -46,9 +44,17 @@ from memd.recall.ranking.change_phrases import (
     without_lead,
 )
 from memd.recall.ranking.rankings import RankedCandidate
+from memd.recall.ranking.subjects import (
+    CALENDAR,
+    FUNCTION_STEMS,
+    correction_topic,
+    left_side,
+    name_stems,
+    subject,
+)
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.languages import FUNCTION_WORDS, capitals_name, is_english
-from memd.text.words import ENGLISH_FUNCTION_WORDS, content_stems
+from memd.text.languages import is_english
+from memd.text.words import content_stems
 
 Kin = Mapping[int, Mapping[int, float]]
 """By key of one of the best memories: its cosines with the statements that may be newer, by key."""
@@ -71,7 +77,6 @@ _SAME = 0.97  # cosine from which a statement repeats the older one
 _ANSWERS = 0.4  # minimum cosine of an assistant's comment with the statement that it is about
 _SURE = 1e-4  # keeps the log odds finite
 _SHARED = 0.4  # minimum share of a correction's words in the older text: they name the subject
-_WORD_CHARS_MIN = 3
 
 _ASKS_BEFORE = re.compile(
     r"\b(?:used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|at first|in the beginning"
@@ -80,27 +85,13 @@ _ASKS_BEFORE = re.compile(
     r"|vroeger|eerst|destijds)\b",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(
-    r"""(?P<subject>[^.,;:!?\n]{1,50}?)\s+
-    (?:(?P<equates>is|are|was|were|ist|sind|war|waren)
-    |(?:is|are|was|were|has|have|had|does|do)n't|has|have|had|does|do|can|may|must|will
-    |no\ longer|now|gets?|got|comes?|runs?|lives?|hangs?|costs?|starts?|begins?|ends?|opens?
-    |closes?|works?|goes|takes?|needs?|stands?|owns?|means?|owes?
-    |(?:\w+[tn]|sind|war)\ (?:jetzt|nun)|hat|est|sont|es|son|è|sono|het|zijn)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_SUBJECT_WORDS_MAX = 10
-_ARTICLES = frozenset(("the", "a", "an", "der", "die", "das"))
-_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
 _ASKING = frozenset(
     "use get need take want go come keep make call live work tell say give put like".split()  # noqa: SIM905
 )
 """Verbs that are common in questions, and say nothing of their subject."""
-_FUNCTION_STEMS = content_stems(" ".join(FUNCTION_WORDS))
-_NO_TOPIC = _FUNCTION_STEMS | _ASKING.union(*map(content_stems, _CALENDAR))
+_NO_TOPIC = FUNCTION_STEMS | _ASKING.union(*map(content_stems, CALENDAR))
 _RULES = re.compile(r"(?:nobody|no one|everybody|everyone|anybody|anyone)\b", re.IGNORECASE)
 """Begins a rule, which is no new value: "nobody may change the port"."""
-_NAMED = re.compile(r"(?<=[\w,;)] )[A-Z][^\W_]{2,}|\b(?=\w*\d)(?=\w*[^\W\d_])[^\W_]+\b")
 
 
 def find_kin(
@@ -109,46 +100,44 @@ def find_kin(
     *,
     english_alone: bool,
 ) -> Kin:
-    """Return the cosines of the best ``LEADERS`` memories with the statements of a person.
+    """Return the cosines of the best ``LEADERS`` memories with the statements that may lead them.
 
     *items* are ranked, best first. *read_vectors* returns the unit vectors of the keys that have
     one. With *english_alone* texts of other languages are left out: the default model gives all
     of them similar vectors.
     """
-    worth = (item.measured.candidate for item in items if _is_worth(item))
     leaders = (
-        each
-        for each in worth
-        if each.kind != DIGEST_TAG
-        and _is_of_one_thing(each)
-        and not (english_alone and not is_english(each.own))
+        item
+        for item in items
+        if _is_worth(item)
+        and _is_of_one_thing(item.measured.candidate)
+        and item.measured.candidate.kind != DIGEST_TAG
+        and not (english_alone and not is_english(item.measured.candidate.own))
     )
-    first = [leader.memory_key for leader in itertools.islice(leaders, LEADERS)]
-    compared = (item.measured.candidate for item in items[:COMPARED])
-    stated = [
-        candidate.memory_key
-        for candidate in compared
-        if candidate.origin == Origin.PERSON
-        and candidate.trust == Trust.OWNER
-        and _is_of_one_thing(candidate)
-        and not (english_alone and not is_english(candidate.own))
-    ]
+    first = list(itertools.islice(leaders, LEADERS))
+    stated = [item for item in items[:COMPARED] if _is_statement(item.measured.candidate)]
     if not first or not stated:
         return {}
     import numpy as np  # the model that made the question's vector has loaded it
 
-    vectors = read_vectors([*{*first, *stated}])
-    first = [key for key in first if key in vectors]
-    stated = [key for key in stated if key in vectors]
+    vectors = read_vectors([*{*map(_key, first), *map(_key, stated)}])
+    first = [item for item in first if _key(item) in vectors]
+    stated = [item for item in stated if _key(item) in vectors]
     if not first or not stated:
         return {}
     rows, columns = (
-        np.frombuffer(b"".join(vectors[key] for key in keys), np.float32).reshape(len(keys), -1)
-        for keys in (first, stated)
+        np.frombuffer(b"".join(vectors[_key(item)] for item in each), np.float32)
+        for each in (first, stated)
     )
-    cosines = (rows @ columns.T).tolist()
+    cosines = rows.reshape(len(first), -1) @ columns.reshape(len(stated), -1).T
     return {
-        key: dict(zip(stated, row, strict=True)) for key, row in zip(first, cosines, strict=True)
+        _key(leader): {
+            _key(item): cosine
+            for item, cosine in zip(stated, row, strict=True)
+            if _may_lead(item, leader.measured.candidate, cosine)
+            and not (english_alone and not is_english(item.measured.candidate.own))
+        }
+        for leader, row in zip(first, cosines.tolist(), strict=True)
     }
 
 
@@ -165,23 +154,21 @@ def put_newer_first(
     A moved memory gets the higher relevance and the lower bar of the two. If *query* asks for an
     earlier value, only corrections are moved.
     """
-    compared = [(item.measured.candidate, item) for item in items[:COMPARED]]
-    corrections = [
-        item
-        for candidate, item in compared
-        if candidate.trust != Trust.UNTRUSTED
-        and _is_of_one_thing(candidate)
-        and (corrects(candidate.own) or find_given_up(user_part(candidate.own)))
-    ]
+    worth = [item.measured.candidate.moment_us for item in items if _is_worth(item)]
+    corrections = _list_corrections(items[:COMPARED], min(worth)) if worth else []
     if asks_before(query):
         kin = {}
-    if not kin and not corrections:
+    if not worth or not (kin or corrections):
         return list(items)
     known = frozenset().union(*kin.values())
-    stated = [item for candidate, item in compared if candidate.memory_key in known]
-    corrections.sort(key=lambda item: -item.measured.candidate.moment_us)
-    topics = [(item, _topic(item.measured.candidate.own)) for item in corrections]
-    later = _Later(stated, topics, kin, content_stems(query))
+    compared = [(item.measured.candidate, item) for item in items[:COMPARED]]
+    later = _Later(
+        [item for candidate, item in compared if candidate.memory_key in known],
+        corrections,
+        kin,
+        content_stems(query),
+        [candidate.own for candidate, _ in compared if _is_statement(candidate)],
+    )
     ordered: list[RankedCandidate] = []
     for item in items:
         candidate = item.measured.candidate
@@ -191,7 +178,7 @@ def put_newer_first(
         if not _is_worth(item):
             ordered.append(item)
             continue
-        older = _Older(candidate, later.stems_of(candidate.own), _stem_names(candidate.own))
+        older = _Older(candidate, later.stems_of(candidate.own), name_stems(candidate.own))
         for find in (later.find_newer, later.find_correction):
             first = find(older)
             if first is not None:
@@ -200,6 +187,21 @@ def put_newer_first(
                 ordered.append(replace(first, relevance=relevance, passes=True, bar=bar))
         ordered.append(item)
     return ordered
+
+
+def _list_corrections(
+    items: Sequence[RankedCandidate], after_us: int
+) -> list[tuple[RankedCandidate, frozenset[str]]]:
+    """Return which *items* correct something, each with its topic; the newest first."""
+    corrections = [
+        (item, correction_topic(candidate.own))
+        for item, candidate in ((item, item.measured.candidate) for item in items)
+        if candidate.moment_us > after_us
+        and candidate.trust != Trust.UNTRUSTED
+        and _is_of_one_thing(candidate)
+        and (corrects(candidate.own) or find_given_up(user_part(candidate.own)))
+    ]
+    return sorted(corrections, key=lambda each: -each[0].measured.candidate.moment_us)
 
 
 class _Older(NamedTuple):
@@ -220,6 +222,8 @@ class _Later:
     kin: Kin
     asked: frozenset[str]
     """The stems of the question."""
+    statements: Sequence[str]
+    """What a person stated, among the memories that are compared."""
     placed: set[int] = field(default_factory=set)
     """Keys of the memories that have their place."""
     stems_of: Callable[[str], frozenset[str]] = field(default_factory=lambda: cache(content_stems))
@@ -228,9 +232,13 @@ class _Later:
     @cached_property
     def common(self) -> frozenset[str]:
         """The stems that are in ``_COMMON`` of the statements or more."""
-        texts = (self.stems_of(item.measured.candidate.own) for item in self.stated)
-        counts = Counter(itertools.chain.from_iterable(texts))
+        counts = Counter(itertools.chain.from_iterable(map(self.stems_of, self.statements)))
         return frozenset(stem for stem, count in counts.items() if count >= _COMMON)
+
+    def share_topic(self, text: str, older: _Older) -> bool:
+        """Return whether both have a stem that is asked for, or that is not in most statements."""
+        shared = (self.stems_of(text) & older.stems) - _NO_TOPIC
+        return bool(shared & self.asked or (shared and shared - self.common))
 
     def find_newer(self, older: _Older) -> RankedCandidate | None:
         """Return the newer statement with the most evidence, or None.
@@ -246,7 +254,7 @@ class _Later:
         for item in self.stated:
             candidate = item.measured.candidate
             cosine = cosines.get(candidate.memory_key, _SAME)
-            if cosine >= _SAME or not self._may_lead(candidate, older.candidate):
+            if cosine >= _SAME or not self._is_free(candidate, older.candidate):
                 continue
             if candidate.moment_us <= older.candidate.moment_us:
                 if cosine >= _ANSWERS and _is_answered(item, older.candidate):
@@ -262,24 +270,24 @@ class _Later:
         """Return the newest correction of *older*: later, and with the same subject; or None."""
         if not self.corrections or len(older.candidate.own) > CHARS_MAX:
             return None
-        left_side = _left_side(older.candidate.own)
+        equated = left_side(older.candidate.own)
         choice = user_part(older.candidate.own)
         for item, topic in self.corrections:
             candidate = item.measured.candidate
             is_later = candidate.moment_us > older.candidate.moment_us
-            if not is_later or not self._may_lead(candidate, older.candidate):
+            if not is_later or not self._is_free(candidate, older.candidate):
                 continue
             if gives_up_choice(user_part(candidate.own), choice):
                 return item
             is_shared = len(older.stems & topic) >= max(1, _SHARED * len(topic))
-            is_same = left_side and left_side == _left_side(candidate.own)
+            is_same = equated and equated == left_side(candidate.own)
             if not (is_shared or is_same) or not corrects(candidate.own):
                 continue
             if not _has_other_subject(candidate.own, older.stems, self.asked):
                 return item
         return None
 
-    def _may_lead(self, candidate: SearchCandidate, older: SearchCandidate) -> bool:
+    def _is_free(self, candidate: SearchCandidate, older: SearchCandidate) -> bool:
         if candidate.memory_key in self.placed or candidate.trust < older.trust:
             return False
         return candidate.project_id in {None, older.project_id}
@@ -293,25 +301,35 @@ def _evidence(item: RankedCandidate, older: _Older, cosine: float, later: _Later
     some similarity.
     """
     own = item.measured.candidate.own
-    chance = min(max(item.relevance, _SURE), 1 - _SURE)
-    evidence = _NEAR * cosine + _LIKELY * math.log(chance / (1 - chance))
+    evidence = _nearness(item, cosine)
     if evidence + _CHANGE + _NAME < _ENOUGH:
         return evidence  # the rest, which costs more, could not make it enough
-    stems = later.stems_of(own)
     if unasked := older.names - later.asked:
-        evidence += _NAME * len(unasked & stems) / len(older.names)
+        evidence += _NAME * len(unasked & later.stems_of(own)) / len(older.names)
     if evidence + _CHANGE < _ENOUGH:
         return evidence
-    if cosine < _ALONE and not (stems & older.stems) - (later.common - later.asked) - _NO_TOPIC:
+    if cosine < _ALONE and not later.share_topic(own, older):
         return -math.inf
     changes = announces_change(own)
     if not changes:
-        is_case = _subject(own) > _subject(older.candidate.own) > frozenset()
+        is_case = subject(own) > subject(older.candidate.own) > frozenset()
         if is_case or _RULES.match(without_lead(own)):
             return -math.inf
     if _has_other_subject(own, older.stems, later.asked):
         return -math.inf
     return evidence + _CHANGE * changes
+
+
+def _nearness(item: RankedCandidate, cosine: float) -> float:
+    chance = min(max(item.relevance, _SURE), 1 - _SURE)
+    return _NEAR * cosine + _LIKELY * math.log(chance / (1 - chance))
+
+
+def _may_lead(item: RankedCandidate, older: SearchCandidate, cosine: float) -> bool:
+    """Return whether *item* may be newer than *older*, or what *older* comments on."""
+    if item.measured.candidate.moment_us <= older.moment_us:
+        return cosine >= _ANSWERS and older.origin == Origin.ASSISTANT
+    return _nearness(item, cosine) + _CHANGE + _NAME >= _ENOUGH
 
 
 def _has_other_subject(newer: str, older: frozenset[str], asked: frozenset[str]) -> bool:
@@ -325,7 +343,7 @@ def _has_other_subject(newer: str, older: frozenset[str], asked: frozenset[str])
     >>> _has_other_subject("it has 32 mm tyres now", tyres, asked)
     False
     """
-    if _subject(newer) <= older | asked:
+    if subject(newer) <= older | asked:
         return False
     return not (asked & older) - _ASKING <= content_stems(newer)
 
@@ -343,58 +361,17 @@ def _is_worth(item: RankedCandidate) -> bool:
     return item.passes and item.relevance >= item.bar
 
 
+def _key(item: RankedCandidate) -> int:
+    return item.measured.candidate.memory_key
+
+
+def _is_statement(candidate: SearchCandidate) -> bool:
+    """Return whether *candidate* is a short text that the owner has said or written."""
+    is_owners = candidate.origin == Origin.PERSON and candidate.trust == Trust.OWNER
+    return is_owners and _is_of_one_thing(candidate)
+
+
 def _is_of_one_thing(candidate: SearchCandidate) -> bool:
     """Return whether *candidate* is a short text, and not a turn of a dialogue between people."""
     is_turn = candidate.speaker is not None and not candidate.is_composed
     return not is_turn and len(candidate.own) <= CHARS_MAX
-
-
-def _subject(text: str) -> frozenset[str]:
-    """Return the stems of the grammatical subject at the beginning of *text*, or none.
-
-    >>> sorted(_subject("the winter bike has 35 mm tyres")), _subject("we no longer use Redis")
-    (['bike', 'winter'], frozenset())
-    """
-    match = _SUBJECT.match(without_lead(text))
-    if match is None or len(match["subject"].split()) > _SUBJECT_WORDS_MAX:
-        return frozenset()
-    return content_stems(match["subject"]) - ENGLISH_FUNCTION_WORDS
-
-
-def _left_side(text: str) -> tuple[str, ...]:
-    """Return the words before "is" at the beginning of *text*, without articles, or none.
-
-    >>> _left_side("My manager is now Tom Fischer"), _left_side("There is a key")
-    (('my', 'manager'), ())
-    """
-    match = _SUBJECT.match(without_lead(text))
-    words = match["subject"].casefold().split() if match and match["equates"] else []
-    words = [word for word in words if word not in _ARTICLES]
-    return () if ENGLISH_FUNCTION_WORDS.issuperset(words) else tuple(words)
-
-
-def _topic(text: str) -> frozenset[str]:
-    """Return the stems of a correction's topic: without words of change, numbers, short words.
-
-    >>> sorted(_topic("Actually the console is at 921600 now"))
-    ['consol']
-    """
-    return frozenset(
-        stem
-        for stem in content_stems(without_lead(text)) - CHANGE_STEMS - _FUNCTION_STEMS
-        if len(stem) >= _WORD_CHARS_MIN and not stem.isdecimal()
-    )
-
-
-def _stem_names(text: str) -> frozenset[str]:
-    """Return the stems of the names and codes in *text*; of codes only if it is German.
-
-    German writes every noun with a capital. Months and weekdays are no names.
-
-    >>> sorted(_stem_names("my flatmate is Ronja, code X77"))
-    ['ronja', 'x77']
-    """
-    names = [name for name in _NAMED.findall(text) if name.casefold() not in _CALENDAR]
-    if not capitals_name(frozenset(text.split())):
-        names = [name for name in names if any(map(str.isdigit, name))]
-    return frozenset().union(*map(content_stems, names))

@@ -284,11 +284,14 @@ def test_what_an_assistant_makes_of_a_statement_comes_after_it() -> None:
     assert of_one_talk("may one commit without asking?")[1].endswith("?")
 
 
-def test_kin_are_the_cosines_of_those_that_have_a_vector() -> None:
-    east, north = (np.eye(2, dtype=np.float32)[at].tobytes() for at in range(2))
-    old, new, pending = an_old(), a_new(), a_new("the lid is blue")
-    first, second = (item.measured.candidate.memory_key for item in (old, new))
+def test_kin_are_the_cosines_of_those_that_have_a_vector_and_may_be_newer() -> None:
+    rows = ((1.0, 0.0), (0.6, 0.8), (0.0, 1.0))
+    east, near, north = (np.array(row, np.float32).tobytes() for row in rows)
+    old, new, pending, far = an_old(), a_new(), a_new("the lid is blue"), a_new("the cat is old")
+    keys = [item.measured.candidate.memory_key for item in (old, new, far)]
+    vectors = dict(zip(keys, (east, near, north), strict=True))
 
-    kin = find_kin([old, new, pending], lambda _: {first: east, second: north}, english_alone=True)
-    assert kin == {first: {first: 1.0, second: 0.0}}
-    assert find_kin([old, new], lambda _: {second: north}, english_alone=True) == {}
+    kin = find_kin([old, new, pending, far], lambda _: vectors, english_alone=True)
+
+    assert kin == {keys[0]: {keys[1]: pytest.approx(0.6)}}
+    assert find_kin([old, new], lambda _: {keys[1]: near}, english_alone=True) == {}
