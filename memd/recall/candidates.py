@@ -62,6 +62,9 @@ class Ranking:
     """Keys of notes, memories of no session and no project, that do not concern the active one."""
 
 
+ALL_SHARDS = range(vectors.SHARDS)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """A question with its vector, or with the reason why it has none."""
@@ -71,6 +74,8 @@ class SearchQuery:
     vector: bytes | None = None
     model_key: int = 0
     """The model of *vector*."""
+    shards: range = ALL_SHARDS
+    """The shards of vectors to search."""
     tokens: bytes = b""
     """Its token vectors; empty for a model without them."""
     degraded: str | None = None
@@ -145,15 +150,20 @@ class DenseKeys(NamedTuple):
 
 
 async def dense_search(
-    db: Database, target: SearchTarget, vector: bytes, rows: int, factor: int = 1
+    db: Database,
+    target: SearchTarget,
+    vector: bytes,
+    rows: int,
+    factor: int = 1,
+    shards: range = ALL_SHARDS,
 ) -> DenseKeys:
     """Return the memories nearest to *vector*, to be filtered by :func:`matching_dense`.
 
-    *factor* multiplies how many are fetched. The shards are scanned in parallel. Each scan may see
+    *factor* multiplies how many are fetched. The *shards* are scanned in parallel. Each scan may see
     another snapshot, but a memory never changes its shard. If more than KNN_ROWS_MAX would have to
     be fetched, all matching rows are compared one by one instead.
     """
-    (scope, listed), shards = target, range(vectors.SHARDS)
+    scope, listed = target
     limit = scope.first_limit * rows * factor
     is_exact = listed is not None or limit > KNN_ROWS_MAX
     if listed is not None:

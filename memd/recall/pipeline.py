@@ -11,6 +11,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.errors import ModelError, UnavailableError
@@ -85,6 +86,8 @@ class ParsedSearch(NamedTuple):
     """The current model; 0 where stored vectors are another's, None where there are none."""
     tuning: dict[str, Any] | None
     """The stored tuning, if it had not been loaded yet."""
+    shards: range
+    """The shards that may have vectors."""
 
 
 class RetrievedKeys(NamedTuple):
@@ -163,6 +166,7 @@ class RetrievalPipeline:
             mode,
             tuning=tuned if trial is None else trial.tuned,
             excluded_key=None if trial is None else trial.excluded_key,
+            shards=parsed.shards,
         )
         rows = search.rows
         if asked.person is not None and mode is SearchMode.HYBRID:
@@ -188,11 +192,9 @@ class RetrievalPipeline:
         self, query: SearchQuery, keys: RetrievedKeys, factor: int = 1
     ) -> Sequence[DenseKeys]:
         assert query.vector is not None
+        find = partial(dense_search, self.db, vector=query.vector, shards=query.shards)
         return await asyncio.gather(
-            *(
-                dense_search(self.db, target, query.vector, keys.nearest, factor)
-                for target in keys.targets
-            )
+            *(find(target=target, rows=keys.nearest, factor=factor) for target in keys.targets)
         )
 
     async def _embed(
@@ -254,7 +256,8 @@ def parse_search(
         asked = replace(asked, plans=find_plans(conn, resolved[0], times))
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
-    return ParsedSearch(asked, resolved, targets, model_key, tuning)
+    shards = vectors.used_shards(conn)
+    return ParsedSearch(asked, resolved, targets, model_key, tuning, shards)
 
 
 def rank_and_finish(

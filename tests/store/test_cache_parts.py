@@ -108,7 +108,6 @@ async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_i
         conditions = conditions | {"since": bed.clock.now.replace(year=2000)}
     monkeypatch.setattr("memd.recall.recall.RETRIEVED_ROWS", 8)
     monkeypatch.setattr("memd.recall.scope.LISTED_ROWS_MAX", 0)
-    monkeypatch.setattr("memd.recall.candidates.vectors.SHARDS", 1)
     counted = Counted(monkeypatch)
     request = RecallRequest.model_validate(
         {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | conditions

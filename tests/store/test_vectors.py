@@ -72,6 +72,16 @@ def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     assert vectors.search(conn, GOOD, vectors.partitions(1, [CachePart.HIDDEN], 0), 10) == []
 
 
+@pytest.mark.parametrize(("last_key", "count"), [(8_191, 1), (8_192, 2), (16_384, 2)])
+def test_a_small_store_has_its_vectors_in_one_shard(
+    conn: Writing, last_key: int, count: int
+) -> None:
+    conn.execute("UPDATE memory SET memory_key = ?", (last_key,))
+    used = vectors.used_shards(conn)
+    assert used == range(count)
+    assert vectors.shard(last_key) in used
+
+
 SAME = "we went home"
 
 

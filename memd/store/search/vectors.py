@@ -75,6 +75,12 @@ def shard(memory_key: int) -> int:
     return (memory_key >> _SHARD_BITS) % SHARDS
 
 
+def used_shards(conn: Reading) -> range:
+    """Return the shards that may have vectors: a small store has one, and one scan is enough."""
+    last_key = conn.get_int("SELECT max(memory_key) FROM memory") or 0
+    return range(min(last_key >> _SHARD_BITS, SHARDS - 1) + 1)
+
+
 def checksum(vector: bytes) -> bytes:
     """Return the value of the checksum column for *vector*."""
     return hashlib.sha256(vector).digest()[:16]
