@@ -110,19 +110,29 @@ def report(conn: Reading, what: str) -> None:
 
 def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns]:
     """Yield those of *rows* whose texts are valid UTF-8; report the others."""
-    return (row for row in iter_decoded(conn, rows, kind) if row is not None)
+    while True:
+        try:
+            yield from rows
+        except UnicodeDecodeError:
+            _report_undecodable(conn, kind)
+        else:
+            return
 
 
 def iter_decoded(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns | None]:
     """Yield *rows*, None for each whose texts are not valid UTF-8, which is reported."""
     while True:
         try:
-            yield next(rows)
-        except StopIteration:
-            return
+            yield from rows
         except UnicodeDecodeError:
-            report(conn, f"{kind}: the text of one is damaged")
+            _report_undecodable(conn, kind)
             yield None
+        else:
+            return
+
+
+def _report_undecodable(conn: Reading, kind: str) -> None:
+    report(conn, f"{kind}: the text of one is damaged")
 
 
 def list_sealed(
