@@ -135,7 +135,10 @@ class Dispatch:
         except MemdError as error:
             body = {"error": faults.to_error(error)}
         try:
-            reply, kind = await self.large_work.run_large(body, _encode_answer, body, request.id)
+            if is_large(body):
+                reply, kind = await self.large_work.run(_encode_large, body, request.id)
+            else:
+                reply, kind = _encode_answer(body, request.id)
         except MemdError as error:  # JsonAnswer.json found an invalid row
             reply, kind = error_frame(request.id, error), error.kind
         except Exception as error:  # noqa: BLE001  # a result that cannot be encoded is a bug too
@@ -305,27 +308,37 @@ def _validate_params(
     return params, _hash_request(route, raw) if route.writes else b""
 
 
+def _encode_large(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
+    """Return the frame of a large *answer*; if it is far too large, it is not even encoded."""
+    if is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
+        return _refuse_answer(request_id)
+    return _encode_answer(answer, request_id)
+
+
 def _encode_answer(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
     """Return *answer* as a frame with the client's id, and the kind of its error, or ``ok``.
 
     *answer* has a result or an error, whose texts are screened. If the frame would be longer
     than ``REPLY_BYTES_MAX``, the error ``too_large`` is returned instead.
     """
-    frame = b""
     result = answer.get("result")
     if isinstance(result, JsonAnswer):
         head = to_json({"jsonrpc": "2.0", "id": request_id})[:-1]
         frame = head + b',"result":' + result.json() + b"}\n"
-    elif not is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
+    else:
         answer = redact_all(to_jsonable_python(answer, inf_nan_mode="null"))
         frame = to_json({"jsonrpc": "2.0", "id": request_id, **answer}) + b"\n"
-    if not frame or len(frame) > REPLY_BYTES_MAX:
-        error = TooLargeError(
-            f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
-        )
-        return error_frame(request_id, error), error.kind
+    if len(frame) > REPLY_BYTES_MAX:
+        return _refuse_answer(request_id)
     failure = answer.get("error")
     return frame, failure["data"].get("kind", "refused") if failure else "ok"
+
+
+def _refuse_answer(request_id: envelope.Id) -> tuple[bytes, str]:
+    error = TooLargeError(
+        f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
+    )
+    return error_frame(request_id, error), error.kind
 
 
 def _hash_request(route: Route, raw: dict[str, Any]) -> bytes:
