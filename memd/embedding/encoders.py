@@ -97,7 +97,7 @@ class FastembedEncoder:
         model = load_fastembed(fastembed.TextEmbedding, REPOSITORY, folder, "model", INSTALL_HINT)
         self._session = model.model.model
         words = self._tokens.ids([*ENGLISH_FUNCTION_WORDS, *_SIGNS])
-        self._function_ids = [ids[0] for ids in words if len(ids) == 1]
+        self._function_ids = frozenset(ids[0] for ids in words if len(ids) == 1)
 
     def windows(self, text: str) -> list[TextWindow]:
         return self._tokens.windows(text, tokens_max=self._window)
@@ -125,7 +125,7 @@ class FastembedEncoder:
         """
         import numpy as np
 
-        content = ~np.isin(ids, self._function_ids)
+        content = np.array([token not in self._function_ids for token in ids])
         return content if content.any() else ~content
 
     def ids(self, texts: list[str]) -> list[list[int]]:

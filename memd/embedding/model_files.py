@@ -93,13 +93,14 @@ class ModelFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._manifest = path / MANIFEST_FILE
         self._cached: tuple[Manifest, Stamp] | None = None
         self._damaged: tuple[Stamp, ModelError] | None = None
 
     def read(self) -> tuple[Manifest, Stamp] | None:
         """Return manifest and stamp, None when there is no model, or raise ModelError."""
         try:
-            stat = (self.path / MANIFEST_FILE).stat()
+            stat = self._manifest.stat()
         except OSError:
             return None
         stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)

@@ -159,9 +159,9 @@ async def dense_search(
 ) -> DenseKeys:
     """Return the memories nearest to *vector*, to be filtered by :func:`matching_dense`.
 
-    *factor* multiplies how many are fetched. The *shards* are scanned in parallel. Each scan may see
-    another snapshot, but a memory never changes its shard. If more than KNN_ROWS_MAX would have to
-    be fetched, all matching rows are compared one by one instead.
+    *factor* multiplies how many are fetched. The *shards* are scanned in parallel. Each scan may
+    see another snapshot, but a memory never changes its shard. If more than KNN_ROWS_MAX would have
+    to be fetched, all matching rows are compared one by one instead.
     """
     scope, listed = target
     limit = scope.first_limit * rows * factor

@@ -201,7 +201,6 @@ def measure(
     places = [-c.memory_key if c.session_key is None else c.session_key for c in candidates]
     sessions = _covers(weighed, places, words)
     near = _nearness(candidates, places, nearness.cosines)
-    person = question.person
     strange = _strange(question, texts) if question.proper else 0.0
     same = {"strange": strange, "now": float(question.asks_now)}
     dates = fit_times(question.times, candidates) if question.times else None
@@ -219,7 +218,7 @@ def measure(
             "bmxn": its.b1 / weighed.top if weighed.top else 0.0,
             "cos": cos,
             "nlift": near_best - cos,
-            "name": float((candidate.speaker or "").casefold() == person),
+            "name": float(question.person is not None and _is_by(candidate, question.person)),
             "date": dates[at].date if dates else 0.0,
             "period": dates[at].period if dates else 0.0,
             "isq": float(candidate.own.rstrip().endswith("?")),
@@ -240,6 +239,10 @@ def measure(
         for item in some:
             item.features["bmr"] = item.features["bmxn"] / best if best else 0.0
     return items
+
+
+def _is_by(candidate: SearchCandidate, person: str) -> bool:
+    return candidate.speaker is not None and candidate.speaker.casefold() == person
 
 
 def _speaker_share(candidates: Sequence[SearchCandidate]) -> float:
@@ -294,14 +297,14 @@ def _words(weighed: _Weighed, content: frozenset[str], text: _Texts) -> _Words:
     b0 = b1 = cover = covx = 0.0
     held = []
     for term, weight, share in weighed.terms:
-        own, context = text.own.get(term, 0), text.context.get(term, 0)
+        own, both = text.own.get(term, 0), CONTEXT_WEIGHT * text.context.get(term, 0)
         if own:
             held.append(term)
             cover += share
             b0 += weight * own * (K1 + 1) / (own + own_norm)
-        if own or context:
+            both += own
+        if both:
             covx += share
-            both = own + CONTEXT_WEIGHT * context
             b1 += weight * both * (K1 + 1) / (both + both_norm)
     return _Words(b0, b1, cover, covx, len(content.intersection(held)), tuple(held))
 
