@@ -284,6 +284,19 @@ EXAMPLES = frozenset(
         "AKIAI44QH8DHBEXAMPLE",
         "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",  # RFC 7617
+        # The IBAN registry and ISO 13616; banks use them as test accounts.
+        "AT611904300234573201",
+        "BE68539007547034",
+        "CH9300762011623852957",
+        "DE89370400440532013000",
+        "ES9121000418450200051332",
+        "FR1420041010050500013M02606",
+        "GB29NWBK60161331926819",
+        "GB82WEST12345698765432",
+        "IT60X0542811101000000123456",
+        "NL91ABNA0417164300",
+        "PL61109010140000071219812874",
+        "PT50000201231234567890154",
     )
 )
-"""Example keys of documentation."""
+"""Example keys and accounts of documentation."""

@@ -238,8 +238,9 @@ def _find_accounts(text: str) -> Iterator[_Finding]:
         start, end = match.span()
         while end > start and not IBAN.check(text[start:end]):
             end = max(text.rfind(" ", start, end), start)
-        if end > start:
-            yield _Finding(start, end, IBAN.kind, text[start:end].replace(" ", ""))
+        account = text[start:end].replace(" ", "")
+        if account and account not in EXAMPLES:
+            yield _Finding(start, end, IBAN.kind, account)
 
 
 def _find_wrapped(text: str) -> Iterator[_Finding]:

@@ -391,7 +391,7 @@ def import_memd() -> None:
         models += model.__subclasses__()
     for model in {model for model in models if model.__module__.startswith("memd.")}:
         model.model_rebuild()
-    secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111111111111111, DE89370400440532013000"
+    secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111111111111111, DE41500105170123456789"
     assert redact(secrets) != secrets  # no pattern is made for a text without a sign of one
     assert default_category("Always answer in German", None) == "procedural"
 

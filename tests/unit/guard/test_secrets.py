@@ -58,8 +58,8 @@ SECRETS = [
     ("card-number", "4111 1111 1111 1111"),
     ("card-number", "5555-5555-5555-4444"),
     ("card-number", "3782 822463 10005"),
-    ("iban", "DE89 3704 0044 0532 0130 00"),
-    ("iban", "GB82WEST12345698765432"),
+    ("iban", "DE41 5001 0517 0123 4567 89"),
+    ("iban", "GB02NWBK60161331926820"),
 ]
 
 
@@ -204,7 +204,8 @@ BENIGN = [
     "postgres://user:$PASSWORD@host, https://me:<password>@host, ftp://a:{pw}@h",
     "4111 1111 1111 1112",
     "1700000000000 1234567890123456 0000000000000000",
-    "DE89 3704 0044 0532 0130 01",
+    "DE89 3704 0044 0532 0130 00",  # the example of the IBAN registry
+    "DE41 5001 0517 0123 4567 88",
     "FR76 IS NOT AN ACCOUNT",
     "eyJhbGciOiJIUzI1NiJ9 alone",
     "an app password will only work with imap; app passwords they must have been made",
