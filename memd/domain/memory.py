@@ -145,7 +145,7 @@ class MemoryQuery(MemoryFilter):
 
 
 class MemoryUpdate(Value):
-    """Changes to a memory; None leaves a field unchanged.
+    """Changes to a memory; None leaves a field unchanged, and so does one left out of *metadata*.
 
     *origin* is that of a new *content*, which limits the trust in the memory.
     """

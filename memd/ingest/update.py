@@ -10,7 +10,7 @@ from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import VISIBLE, Origin, Trust
-from memd.domain.memory import MemoryUpdate, distinct
+from memd.domain.memory import MemoryMetadata, MemoryUpdate, distinct
 from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.guard.secrets import admit, screen_name
 from memd.guard.suspicion import suspicion
@@ -74,16 +74,16 @@ def apply_update(
     if new.content is not None or new.update.expires_at is not None:
         check_may_change(conn, caller, [row.memory_key], new.update.origin)
     update, content, tokens, signs, occurred_at_us, _ = new
+    new_content = None if content == row.content else content
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
         removal.promote(conn, [row.memory_key])  # an edit is deliberate
-    if content is not None and not row.is_summary:
+    if new_content is not None and not row.is_summary:
         # Summaries of the memory are outdated: they are erased and their sources restored. A nap's
         # memory has sources too, but is no summary.
         summaries = removal.restore_sources(conn, [row.memory_key], now_us)
         removal.erase(conn, [key for key in summaries if key != row.memory_key], now_us)
     tags, reference, confidence = _metadata(row, update)
-    new_content = None if content == row.content else content
     origin, trust = _provenance(row, update if new_content is not None else None)
     version = NewVersion(
         content=new_content,
@@ -142,13 +142,17 @@ def _expiry_us(row: StoredMemory, update: MemoryUpdate, now_us: int) -> int | No
 
 
 def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
-    """Return the new tags, reference and confidence."""
-    metadata = update.metadata
-    if metadata is None:
-        return row.tag_names, row.reference, row.confidence
-    tags = distinct(tuple(screen_name(tag) for tag in metadata.tags))
-    source = None if metadata.source is None else screen_name(metadata.source)
-    return tags, source, metadata.confidence
+    """Return the new tags, reference and confidence; those that are not given are unchanged."""
+    metadata = MemoryMetadata() if update.metadata is None else update.metadata
+    given = metadata.model_fields_set
+    tags, source, confidence = row.tag_names, row.reference, row.confidence
+    if "tags" in given:
+        tags = distinct(tuple(screen_name(tag) for tag in metadata.tags))
+    if "source" in given:
+        source = None if metadata.source is None else screen_name(metadata.source)
+    if "confidence" in given:
+        confidence = metadata.confidence
+    return tags, source, confidence
 
 
 def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin, Trust]:

@@ -14,7 +14,7 @@ from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory
-from memd.domain.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
+from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
@@ -124,6 +124,16 @@ async def test_a_changed_source_is_not_answered_by_what_it_said_before(night_hou
     assert await summaries(night_house) == []
     assert set((await states(night_house)).values()) <= {"active", "pending"}
     assert (await night_house.upkeep.check(ADA)).ok
+
+
+async def test_an_update_with_the_same_text_leaves_the_summary(night_house: Rooms) -> None:
+    memory_id = await id_of(night_house, TURNS[0])
+    before = await states(night_house), await summaries(night_house)
+    update = MemoryUpdate(content=TURNS[0], metadata=MemoryMetadata(tags=("isle",)))
+
+    await night_house.ingest.update(ADA, memory_id, update)
+
+    assert (await states(night_house), await summaries(night_house)) == before
 
 
 async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(

@@ -7,7 +7,7 @@ import threading
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
-from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
+from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.domain.values import RESERVED_AGENT, EventName
@@ -359,6 +359,45 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: Ro
     await house.queue.drain()
     answer = await house.recall.recall(ADA, RecallRequest(query="as it is", search_mode="dense"))
     assert [memory.content for memory in answer.memories] == ["  as it is\r\n"]
+
+
+EARLIER, LATER = datetime(2020, 5, 6, tzinfo=UTC), datetime(2040, 1, 2, tzinfo=UTC)
+MADE_ANEW = {"metadata", "updated_at", "state", "token_count"}
+"""Fields of an entry that a new text changes as well, or that are compared one by one."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"metadata": {"tags": ["b"]}}, {"tags": ("b",)}),
+        ({"metadata": {"tags": []}}, {"tags": ()}),
+        ({"metadata": {"source": "road.md"}}, {"source": "road.md"}),
+        ({"metadata": {"source": None}}, {"source": None}),
+        ({"metadata": {"confidence": 0.9}}, {"confidence": 0.9}),
+        ({"metadata": {}}, {}),
+        ({"expires_at": LATER}, {"expires_at": LATER}),
+        ({"content": "I prefer buses.", "origin": "person"}, {"content": "I prefer buses."}),
+    ],
+)
+async def test_an_update_changes_what_it_names_and_nothing_else(
+    house: Rooms, changes: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    def fields(entry: MemoryEntry) -> dict[str, Any]:
+        return {**entry.model_dump(exclude=MADE_ANEW), **entry.metadata.model_dump()}
+
+    described: dict[str, Any] = {"source": "mill.md", "tags": ("a",), "confidence": 0.4}
+    receipt = await ingest(house, "I prefer trains.", occurred_at=EARLIER, **described)
+    (item,) = receipt.stored
+    before = await house.recall.get(ADA, item.id)
+    assert before is not None
+    preferences = await preferred(house)
+
+    entry = await house.ingest.update(ADA, item.id, MemoryUpdate.model_validate(changes))
+
+    assert fields(entry) == {**fields(before), **expected}
+    if "content" not in changes:
+        assert (entry.state, entry.token_count) == (before.state, before.token_count)
+        assert await preferred(house) == preferences != {}
 
 
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Rooms) -> None:
