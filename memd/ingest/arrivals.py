@@ -33,6 +33,12 @@ from memd.ingest.filing import Arrival, Filing, Filings, new_row
 from memd.ingest.withdrawals import without_withdrawn
 from memd.store.file.connect import Writing
 from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
+from memd.store.memory.duplicates import (
+    find_alike,
+    find_duplicate,
+    find_in_session,
+    find_quarantined,
+)
 from memd.store.memory.preferences import NewPreference, StatingMemory, Wording
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, embedding_queue, vectors
@@ -196,7 +202,7 @@ class _ArrivalWriter:
         row = new_row(self.arrival, draft, filing)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
         )
-        known = flagged.find_duplicate(self.conn, row)
+        known = find_quarantined(self.conn, row)
         if known is not None:
             memories.bump(self.conn, known.memory_key, filing.now_us, row.expires_at_us)
             self.outcomes.merged.append(_item_of_memory(known, QUARANTINE_REASON, draft.flags))
@@ -222,11 +228,12 @@ class _ArrivalWriter:
         return key
 
     def _find_known(self, row: MemoryRow) -> StoredMemory | None:
-        if self.arrival.distilled:
-            return memories.find_in_session(self.conn, row)
-        if not self.arrival.gated:
-            return None
-        return memories.find_duplicate(self.conn, row, self.filing.now_us)
+        conn, arrival, now_us = self.conn, self.arrival, self.filing.now_us
+        if arrival.distilled:
+            return find_in_session(conn, row)
+        if arrival.merge:
+            return find_alike(conn, row, now_us)
+        return find_duplicate(conn, row, now_us) if arrival.gated else None
 
     def _revive(self, draft: Draft, known: StoredMemory) -> StoredMemory:
         """Return the *known* memory, made visible and permanent if now stored on purpose.

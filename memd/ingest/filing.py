@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from memd.base.clock import to_us
+from memd.base.errors import MemoryStoreError
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing
 from memd.domain.ingest import IngestRequest
 from memd.domain.trust import STREAMS, TALKS, Screened
+from memd.domain.values import RESERVED_AGENT
 from memd.guard.secrets import screen_name
 from memd.ingest.draft import Draft, Drafts, is_assistant
 from memd.store.access import names
@@ -23,12 +25,18 @@ from memd.text.directives import has_order
 from memd.text.preference import is_of_project, names_a_file
 
 
+def check_agent(caller: Caller) -> None:
+    """Raise MemoryStoreError if the caller's agent is the reserved one of shared memories."""
+    if caller.agent_id == RESERVED_AGENT:
+        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """One incoming text with its drafts.
 
     *encodings* is None if the queue embeds it later. With *gated* False it is stored whatever its
-    importance, and not merged with a memory of the same text.
+    importance, and not merged with a memory of the same text, except as *merge* says.
     """
 
     request: IngestRequest
@@ -39,6 +47,8 @@ class Arrival:
     """The vector of the speaker's label alone, if there are a speaker and a model."""
     batch: str | None = None
     gated: bool = True
+    merge: bool = False
+    """Whether it is merged with a visible memory that is filed alike (``memory.store``)."""
     model: ModelFingerprint | None = None
     """The model of the encodings. If the store has another one, they are not used."""
     distilled: bool = False

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from typing import TypeVar
 
 from memd.base import log
@@ -40,12 +41,12 @@ from memd.domain.ingest import (
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
+from memd.domain.values import Emit, EventName, unheard
 from memd.guard.redaction import redact_entry
 from memd.guard.secrets import refuse_kinds, screen
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Drafts, draft_text, mark_repeats, strip_fences, turn_of
-from memd.ingest.filing import Arrival
+from memd.ingest.filing import Arrival, check_agent
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
 from memd.ingest.replace import preview, replace
 from memd.ingest.update import admit_update, apply_update
@@ -172,22 +173,27 @@ class Ingest:
         request: MemoryStoreRequest,
         on_store: OnStore | None = None,
         source: Screened | None = None,
+        *,
+        merge: bool = False,
     ) -> str:
         """Store a text as one memory and return its id (SPEC 7.3).
 
-        It is stored whatever its importance, and not merged with a memory of the same text.
-        *on_store* is called with the id in the same transaction, which its errors roll back.
-        *source* is the text from which the memory was made.
+        It is stored whatever its importance, and only with *merge* merged with a visible memory of
+        the same text that is filed alike: with the same namespace, category, session, project and
+        speaker, and all tags. *on_store* is called with the id of a new memory in the same
+        transaction, which its errors roll back. *source* is the text from which it was made.
         """
         if self.advises or caller.agent_id not in self.advised:
             self.advised.add(caller.agent_id)
             advise_on_tags(request, is_required=self.advises)
         arrival = (await self.draft_whole(caller, request)).with_source(source)
+        arrival = replace_fields(arrival, merge=merge)
         receipt = await self._commit(
             caller, [arrival], lambda receipts: receipts[0], Receipt, on_store
         )
         self._notify(caller, [receipt])
-        return receipt.new_ids[0]
+        (memory_id,) = [*receipt.new_ids, *(item.id for item in receipt.merged)]
+        return memory_id
 
     async def draft_whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
         """Return a text as one arrival: screened, checked, embedded if possible, not stored."""
@@ -373,12 +379,6 @@ def _rename_field(prefix: str | None = None, **names: str) -> Iterator[None]:
         field = caller_names.get(error.field or "", error.field)
         error.field = field if prefix is None else f"{prefix}.{field}"
         raise
-
-
-def check_agent(caller: Caller) -> None:
-    """Raise MemoryStoreError if the caller's agent is the reserved one of shared memories."""
-    if caller.agent_id == RESERVED_AGENT:
-        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
 
 
 def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:

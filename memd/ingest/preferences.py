@@ -19,7 +19,7 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.trust import SecretsPolicy
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
-from memd.ingest.ingest import check_agent
+from memd.ingest.filing import check_agent
 from memd.store.access import agents, names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database

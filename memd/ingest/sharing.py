@@ -18,8 +18,8 @@ from memd.domain.ingest import Receipt
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.values import RESERVED_AGENT
 from memd.ingest.arrivals import store_arrivals
-from memd.ingest.filing import Arrival
-from memd.ingest.ingest import Ingest, check_agent
+from memd.ingest.filing import Arrival, check_agent
+from memd.ingest.ingest import Ingest
 from memd.ingest.queue import emit_flagged
 from memd.store.access import names
 from memd.store.file import scrub

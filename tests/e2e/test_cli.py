@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from support import commands
 from support.commands import Memd
 from support.daemon import ROOT, Spawned, environment
 from support.desk import served
+
+from memd.client import Client
 
 pytestmark = pytest.mark.model
 
@@ -115,6 +118,16 @@ def test_a_text_that_is_added_again_is_one_memory(memd: Memd) -> None:
     ids = {memd("add", "The bin is emptied on Mondays", *other).out for other in others}
     assert len(ids) == len(others)
     assert memd("add", "The bin is emptied on Mondays", "--json").json["id"] not in ids
+
+
+def test_a_text_that_two_add_at_once_is_one_memory(memd: Memd, client: Client) -> None:
+    for number in range(8):
+        text = f"Bin {number} is emptied on Fridays"
+        with ThreadPoolExecutor(2) as both:
+            first, second = both.map(memd, ("add", "add"), (text, text))
+        assert first.out == second.out
+        assert "known already\n" in {first.err, second.err}
+        assert [m["content"] for m in client.search(text) if m["content"] == text] == [text]
 
 
 def test_forget_wants_to_know_what(memd: Memd) -> None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError
-from memd.base.limits import PAGE_ITEMS_MAX
 from memd.cli import console, options
 from memd.cli.connection import call, daemon
 from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.tables import id_column, report_next, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
-
-if TYPE_CHECKING:
-    from memd.client import Client
 
 _PART_ENDS = re.compile(r"[.!;:,] | (?:and|und|et|y|e|en) ")
 LONG_TOKENS = 2_000
@@ -70,41 +66,19 @@ def add(
     )
     params["metadata"] = {"tags": tag or []}
     with daemon() as client:
-        known_id = _find_known(client, params)
-        memory_id = known_id or client.call("memory.store", params)
+        memory_id = client.call("memory.store", {**params, "merge": True})
         console.answer({"id": memory_id}, memory_id)
-        if known_id is not None:
-            console.note("known already")
-            return
         with suppress(MemdError):  # only hints: the memory is stored
             entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
+            if entry and entry["updated_at"] not in {None, entry["created_at"]}:
+                console.note("known already")
+                return
             if entry:
                 console.report_secrets(content, entry["content"])
                 _report_use(entry)
                 if category is None and speaker is None:
                     _report_fact(entry)
     answers.report_language(content)
-
-
-def _find_known(client: Client, params: dict[str, Any]) -> str | None:
-    """Return the id of a memory with the text of *params* that is filed alike, None without one.
-
-    None also for a client that may not read.
-    """
-    filters = {
-        "text": params["content"],
-        "categories": [params["category"]],
-        "namespaces": [params.get("namespace", "default")],
-        "tags": params["metadata"]["tags"],
-        "limit": PAGE_ITEMS_MAX,
-    }
-    filters |= {name: params[name] for name in ("agent_id", "project_id") if name in params}
-    alike = ("content", "project_id", "session_id", "speaker")
-    with suppress(MemdError):
-        for entry in client.call("memory.retrieve_sparse", filters):
-            if all(entry[name] == params.get(name) for name in alike):
-                return str(entry["id"])
-    return None
 
 
 def _report_fact(entry: dict[str, Any]) -> None:

@@ -68,7 +68,13 @@ class ReplaceSourceParams(ReplaceSourceRequest, WriteParams):
 
 
 class StoreParams(MemoryStoreRequest, WriteParams):
-    """One text to store as it is."""
+    """One text to store as it is.
+
+    With *merge* not if a visible memory has it that is filed alike: in the same namespace,
+    category, session and project, with the same speaker and all tags. That one is updated.
+    """
+
+    merge: bool = False
 
 
 class RecallParams(RecallRequest, AgentParams):
@@ -174,7 +180,7 @@ async def replace_source(context: Context, params: ReplaceSourceParams) -> Repla
 
 @router.method("memory.store", "Store one text verbatim; returns its id.", scope="write")
 async def store(context: Context, params: StoreParams) -> Name:
-    return await context.rooms.ingest.store(context.caller, params)
+    return await context.rooms.ingest.store(context.caller, params, merge=params.merge)
 
 
 @router.method(

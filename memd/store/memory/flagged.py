@@ -18,7 +18,7 @@ from memd.domain.trust import Flag
 from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
-from memd.store.memory.rows import MemoryRow, StoredMemory, hash_row, read_hashed
+from memd.store.memory.rows import hash_row, read_hashed
 from memd.store.org import extraction
 from memd.store.search import centroids
 
@@ -111,24 +111,6 @@ def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_
             "most": 4 * BURST_ITEMS_MAX,
         },
     )
-
-
-def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the quarantined memory that *row* would duplicate in quarantine, None for none."""
-    key = conn.get_int(
-        """
-        SELECT memory_key
-          FROM memory INDEXED BY memory_by_content
-         WHERE agent_key = :agent_key AND content_hash = :content_hash
-           AND state = 'quarantined'
-           AND session_key IS :session_key AND reference IS :reference
-           AND NOT :as_is
-         ORDER BY memory_key
-         LIMIT 1
-        """,
-        {**row._asdict(), "content_hash": row.content_hash},
-    )
-    return None if key is None else memories.by_keys(conn, [key]).get(key)
 
 
 _COLUMNS = """

@@ -205,52 +205,6 @@ def count(conn: Reading, condition: BoundFilter) -> int:
     return conn.get_count(sql, condition.params)
 
 
-def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
-    """Return the memory that *row* would duplicate, None for none.
-
-    A duplicate has the same text, agent, namespace, category, session, source and speaker; if one
-    of the two has level project, also the same project. It has not expired and is neither in the
-    trash nor in quarantine. It may be below the importance threshold (SPEC D7).
-    """
-    key = conn.get_int(
-        """
-        SELECT m.memory_key
-          FROM memory AS m
-         WHERE m.agent_key = :agent_key AND m.content_hash = :content_hash
-           AND m.namespace = :namespace AND m.category = :category
-           AND m.session_key IS :session_key AND m.reference IS :reference
-           AND m.speaker IS :speaker
-           AND ('project' NOT IN (m.level, :level) OR m.project_key IS :project_key)
-           AND m.state NOT IN ('trashed', 'stale', 'quarantined')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-         ORDER BY m.memory_key
-         LIMIT 1
-        """,
-        {**row._asdict(), "content_hash": row.content_hash, "now_us": now_us},
-    )
-    return None if key is None else by_keys(conn, [key]).get(key)
-
-
-def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the memory of the row's session with the same text, visible ones first, else None.
-
-    Speaker, namespace and state may differ: a fact taken from a conversation is not new when the
-    conversation itself was stored, even if it was deleted later.
-    """
-    key = conn.get_int(
-        """
-        SELECT memory_key
-          FROM memory INDEXED BY memory_by_content
-         WHERE agent_key = :agent_key AND content_hash = :content_hash
-           AND session_key IS :session_key
-         ORDER BY state IN ('active', 'pending') DESC, memory_key
-         LIMIT 1
-        """,
-        {**row._asdict(), "content_hash": row.content_hash},
-    )
-    return None if key is None else by_keys(conn, [key]).get(key)
-
-
 def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
     """Insert rows with their tags and update the counters; returns the keys.
 

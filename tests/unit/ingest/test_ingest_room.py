@@ -400,6 +400,42 @@ async def test_an_update_changes_what_it_names_and_nothing_else(
         assert await preferred(house) == preferences != {}
 
 
+# Stored once.
+
+
+ONE = MemoryStoreRequest(
+    category=MemoryCategory.SEMANTIC,
+    content=PLAIN,
+    metadata=MemoryMetadata(tags=("road", "home")),
+    project_id="mill",
+)
+
+
+async def test_a_text_that_many_store_at_once_is_one_memory(house: Rooms) -> None:
+    stores = (house.ingest.store(ADA, ONE, merge=True) for _ in range(8))
+    assert len({*await asyncio.gather(*stores)}) == 1
+    assert await rows(house, "SELECT count(*) FROM memory") == [(1,)]
+
+
+async def test_only_what_is_filed_alike_is_merged(house: Rooms) -> None:
+    first = await house.ingest.store(ADA, ONE)
+    alike = ONE.model_copy(update={"metadata": MemoryMetadata(tags=("home",))})
+    assert await house.ingest.store(ADA, alike, merge=True) == first
+    other: list[dict[str, Any]] = [
+        {"metadata": MemoryMetadata(tags=("home", "river"))},
+        {"project_id": None},
+        {"session_id": "one"},
+        {"speaker": "Ann"},
+        {"namespace": "else"},
+        {"category": MemoryCategory.EPISODIC},
+    ]
+    requests = [ONE.model_copy(update=fields) for fields in other]
+    ids = {await house.ingest.store(ADA, request, merge=True) for request in requests}
+    assert len(ids - {first}) == len(other)
+    await house.trash.delete(ADA, first)
+    assert await house.ingest.store(ADA, ONE, merge=True) not in {first, *ids}
+
+
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Rooms) -> None:
     text = "word " * 100_000
     store = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
