@@ -164,9 +164,9 @@ class ErasureSteps:
 
     def _finish(self, conn: Writing) -> ForgetResult:
         self._erase_rows(conn)
-        proofs = self.erasure.learnings(conn)
-        learnings.erase(conn, LEARNINGS, proofs.agent_key, _ids_of(proofs.lessons))
-        learnings.erase(conn, PATTERNS, proofs.agent_key, _ids_of(proofs.patterns))
+        proofs, now_us = self.erasure.learnings(conn), self.clock.now_us()
+        learnings.erase(conn, LEARNINGS, proofs.agent_key, _ids_of(proofs.lessons), now_us)
+        learnings.erase(conn, PATTERNS, proofs.agent_key, _ids_of(proofs.patterns), now_us)
         span = self.erasure.span(conn)
         emptied = span is not None and sessions.erase_empty(conn, span)
         if proofs.lessons or proofs.patterns or emptied:

@@ -329,7 +329,7 @@ class _ArrivalWriter:
                 new = self._new_preference(name, Wording(left, token_count))
                 preferences.put(conn, agent_key, new, said_us)
             else:
-                preferences.delete(conn, agent_key, name)
+                preferences.delete(conn, agent_key, name, self.filing.now_us)
 
     def _new_preference(
         self, name: str, wording: Wording, confidence: float = 1.0, key: int | None = None

@@ -106,8 +106,9 @@ class PreferenceWriter:
             may_remove = caller.is_owner or bool(setting and may_change(conn, caller, setting))
             if is_confirmed and not may_remove:
                 raise _owners_error(name)
-            supersede_stated(conn, caller, stating, self.clock.now_us(), self.ids.new)
-            return preferences.delete(conn, agent_key, name)
+            now_us = self.clock.now_us()
+            supersede_stated(conn, caller, stating, now_us, self.ids.new)
+            return preferences.delete(conn, agent_key, name, now_us)
 
         return await self.db.write(caller, work, reply=bool)
 

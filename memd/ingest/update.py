@@ -98,7 +98,8 @@ def apply_update(
     )
     versions.replace(conn, row.memory_key, version, now_us)
     if trust < row.trust:
-        preferences.erase_of(conn, [row.memory_key])  # only the owner's texts state preferences
+        # Only texts of the owner state preferences.
+        preferences.erase_of(conn, [row.memory_key], now_us)
     if new_content is not None:
         _reword_preference(conn, row, new, now_us)
         client_key = names.ensure_client(conn, caller.client, now_us)

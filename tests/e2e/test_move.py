@@ -217,9 +217,12 @@ def test_what_is_newer_here_stays_and_nothing_is_doubled(tmp_path: Path) -> None
         kept = {item["name"]: item["value"] for item in client.call("preference.list")["items"]}
         assert kept == {"tone": "new", "tea": "old"}
         client.call("memory.forget", {"ids": [gone]})
-        again = memd(there, "import", str(file), "--json").json
-        assert (again["new"], again["skipped"]) == (0, 1)  # forgotten here: it does not come back
+        client.call("preference.delete", {"name": "tea"})
+        again = memd(there, "import", str(file))
+        assert "all.jsonl: 2 records skipped: forgotten or deleted here since" in again.err
+        assert again.out.splitlines()[-1] == "files 1, kept 4, skipped 2"
         assert client.call("memory.get", {"id": gone}) is None
+        assert [item["name"] for item in client.call("preference.list")["items"]] == ["tone"]
 
 
 def test_a_bad_line_is_told_by_its_number_and_stops_no_other(tmp_path: Path) -> None:

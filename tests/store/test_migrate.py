@@ -57,6 +57,7 @@ DROP TABLE passing;
 CREATE VIEW cache_part (memory_key, part) AS SELECT memory_key, 'a' FROM memory;
 DROP TABLE fts_session;
 DROP TABLE forgotten_text;
+DROP TABLE deletion;
 DROP TABLE injection;
 DROP TABLE session_window;
 DROP VIEW session_words;
@@ -181,6 +182,7 @@ def to_version_5(conn: Writing) -> None:
                SET before = replace(before, '"manual"', '"consolidated"'),
                    after = replace(after, '"manual"', '"consolidated"');
             DROP TABLE forgotten_text;
+            DROP TABLE deletion;
             PRAGMA user_version = 5
             """
         )

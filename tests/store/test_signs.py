@@ -84,7 +84,7 @@ def to_version_6(conn: Writing) -> None:
         conn.execute(f"DROP VIEW {name}; {old[start : old.index(';', start)]}")
     for table in ("fts_1", "fts_org", "fts_session"):
         conn.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
-    conn.execute("DROP TABLE forgotten_text; PRAGMA user_version = 6")
+    conn.execute("DROP TABLE forgotten_text; DROP TABLE deletion; PRAGMA user_version = 6")
 
 
 async def test_a_file_of_before_is_indexed_anew_where_it_has_signs(tmp_path: Path) -> None:

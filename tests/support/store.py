@@ -39,12 +39,12 @@ EVERYTHING = MemoryFilter(since=datetime(1990, 1, 1, tzinfo=UTC))
 
 # What a check compares the caches with: everything that is not a cache or an administration of one.
 SOURCE_TABLES = (
-    "agent", "archive", "centroid", "change", "client", "derived", "embedding", "embedding_model",
-    "entity", "flagged", "forgotten", "forgotten_text", "injection", "learning", "memory",
-    "memory_context", "memory_file", "memory_tag", "memory_turn", "memory_use", "memory_version",
-    "nap_slot", "org_fact", "org_operation", "org_proposal", "org_rules", "owner_key", "passing",
-    "playbook", "preference", "project", "reply", "session", "session_window", "shared", "source",
-    "speaker", "statement", "trash", "weights",
+    "agent", "archive", "centroid", "change", "client", "deletion", "derived", "embedding",
+    "embedding_model", "entity", "flagged", "forgotten", "forgotten_text", "injection", "learning",
+    "memory", "memory_context", "memory_file", "memory_tag", "memory_turn", "memory_use",
+    "memory_version", "nap_slot", "org_fact", "org_operation", "org_proposal", "org_rules",
+    "owner_key", "passing", "playbook", "preference", "project", "reply", "session",
+    "session_window", "shared", "source", "speaker", "statement", "trash", "weights",
 )  # fmt: skip
 
 

@@ -212,6 +212,9 @@ def import_records(
     if dry_run:
         records = console.count(count, "record")
         outcome.problems.append(f"{records}; duplicates are detected when they are sent")
+    if outcome.skipped:
+        records = console.count(outcome.skipped, "record")
+        outcome.problems.append(f"{records} skipped: forgotten or deleted here since the export")
     outcome.problems += problems[:_PROBLEMS_MAX]
     if len(problems) > _PROBLEMS_MAX:
         outcome.problems.append(f"and {len(problems) - _PROBLEMS_MAX:,} more")

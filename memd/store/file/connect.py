@@ -24,7 +24,7 @@ from memd.store.file.open_files import find_unwritable
 from memd.store.search.cjk_bigrams import split_signs
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 SQLITE_VERSION_MIN = 3_051_003  # earlier versions have the WAL-reset bug
 PAGE_BYTES = 16_384
 PAGE_SUM_BYTES = 8

@@ -229,6 +229,20 @@ def _from_7(conn: Writing) -> None:
     )
 
 
+def _from_8(conn: Writing) -> None:
+    """Add the table of deletions; what was deleted before is not known (0399)."""
+    conn.execute(
+        """
+        CREATE TABLE deletion (
+            agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+            mark BLOB NOT NULL,
+            deleted_at_us INTEGER NOT NULL,
+            PRIMARY KEY (agent_key, mark)
+        ) STRICT, WITHOUT ROWID
+        """
+    )
+
+
 STEPS: Mapping[int, Step] = {
     1: _from_1,
     2: _from_2,
@@ -237,6 +251,7 @@ STEPS: Mapping[int, Step] = {
     5: _from_5,
     6: _from_6,
     7: _from_7,
+    8: _from_8,
 }
 """The step from each version to the next. Version 1 is the first."""
 _SPLITS_SIGNS = 7

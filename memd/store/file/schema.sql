@@ -353,6 +353,15 @@ CREATE TABLE forgotten_text (
     PRIMARY KEY (agent_key, mark)
 ) STRICT, WITHOUT ROWID;
 
+-- Preferences, lessons and patterns that were deleted, as HMACs of their kinds and names, and when.
+-- Read by imports, so that an export made before cannot bring them back.
+CREATE TABLE deletion (
+    agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
+    mark BLOB NOT NULL,
+    deleted_at_us INTEGER NOT NULL,
+    PRIMARY KEY (agent_key, mark)
+) STRICT, WITHOUT ROWID;
+
 -- Embedding models by fingerprint; vectors of different models are never compared.
 CREATE TABLE embedding_model (
     model_key INTEGER PRIMARY KEY,

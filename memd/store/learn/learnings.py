@@ -16,7 +16,7 @@ from memd.domain.learn import FAILURE_SOURCE, SUCCESS_SOURCE
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import FIX_TAG
 from memd.domain.trust import Screened
-from memd.store.access import changes
+from memd.store.access import changes, deletions
 from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory.filters import BoundFilter
@@ -266,8 +266,10 @@ def list_proofs(
     return [Proof(row[0], hash_row(row, ())) for row in rows]
 
 
-def erase(conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str]) -> None:
-    """Delete rows for good, and record them in the audit."""
+def erase(
+    conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str], now_us: int
+) -> None:
+    """Delete rows for good, and record them in the audit. Imports leave them deleted."""
     rows = conn.execute(
         f"""
         DELETE FROM {table.name}
@@ -277,5 +279,7 @@ def erase(conn: Writing, table: ErasableTable, agent_key: int, ids: Sequence[str
         """,
         {"agent_key": agent_key, "ids": json.dumps(list(ids))},
     )
-    for salt, *columns in list(rows):
+    erased = list(rows)
+    for salt, *columns in erased:
         changes.touch(conn, salt, hash_row(tuple(columns), ()))
+    deletions.record(conn, table.name, [(agent_key, row[1]) for row in erased], now_us)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.store.access import changes
+from memd.store.access import changes, deletions
 from memd.store.check import integrity
 from memd.store.file.connect import Reading, Writing, keys_array
 
@@ -303,8 +303,8 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
     return integrity.list_sealed(conn, PreferenceRow, rows, integrity.PREFERENCE)
 
 
-def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
-    """Remove a preference; False when there was none."""
+def delete(conn: Writing, agent_key: int | None, name: str, now_us: int) -> bool:
+    """Remove a preference; False when there was none. Imports leave it deleted."""
     row = conn.execute(
         """
         DELETE FROM preference
@@ -313,20 +313,25 @@ def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
         """,
         {"agent_key": agent_key, "name": name},
     ).fetchone()
-    if row is None:
+    if row is None or agent_key is None:
         return False
     salt, value = row
     changes.touch(conn, salt, _audit_hash(agent_key, name, value))
+    deletions.record(conn, "preference", [(agent_key, name)], now_us)
     return True
 
 
-def erase_of(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove the preferences that the memories state."""
-    if keys:
-        conn.execute(
-            "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
-            {"keys": keys_array(keys)},
-        )
+def erase_of(conn: Writing, keys: Sequence[int], now_us: int) -> None:
+    """Remove the preferences that the memories state. Imports leave them deleted."""
+    rows = conn.execute(
+        """
+        DELETE FROM preference
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+        RETURNING agent_key, name
+        """,
+        {"keys": keys_array(keys)},
+    )
+    deletions.record(conn, "preference", list(rows), now_us)
 
 
 def _audit_hash(agent_key: int | None, name: str, value: str, *extra: str) -> bytes:

@@ -260,7 +260,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int, *, doubtful: bool = F
         *turns.sources_of(conn, slots.without_digests(conn, keys)),
         *session_messages.find_repeating(conn, keys, doubtful=doubtful),
     }
-    preferences.erase_of(conn, keys)
+    preferences.erase_of(conn, keys, now_us)
     centroids.subtract(conn, keys)
     session_keys = _subtract_counts(conn, keys)
     thing_keys = statements.things_of(conn, keys)

@@ -7,17 +7,15 @@ lists the memories imported in bulk from one source, for a later import to compa
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memd.base.project import below_home
+from memd.store.access.deletions import mark_of
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.session import message_index
 from memd.store.session.projects import rehashing
-
-_META_KEY = "forgotten_secret"
 
 
 def find(conn: Reading, agent_key: int | None, sha256: bytes) -> int | None:
@@ -40,7 +38,7 @@ def put(
         return source_key
     conn.execute(
         "DELETE FROM forgotten_text WHERE agent_key = :agent_key AND mark = :mark",
-        {"agent_key": agent_key, "mark": _mark(conn, sha256)},
+        {"agent_key": agent_key, "mark": mark_of(conn, sha256)},
     )
     conn.insert(
         "source",
@@ -87,7 +85,7 @@ def erase(conn: Writing, keys: Sequence[int]) -> None:
     erased: list[tuple[int, bytes]] = list(rows)
     conn.executemany(
         "INSERT OR IGNORE INTO forgotten_text (agent_key, mark) VALUES (:agent_key, :mark)",
-        ({"agent_key": agent_key, "mark": _mark(conn, sha256)} for agent_key, sha256 in erased),
+        ({"agent_key": agent_key, "mark": mark_of(conn, sha256)} for agent_key, sha256 in erased),
     )
 
 
@@ -95,12 +93,8 @@ def is_forgotten(conn: Writing, agent_key: int, sha256: bytes) -> bool:
     """Return whether the agent's text with this hash was erased, and not stored since."""
     return conn.exists(
         "SELECT 1 FROM forgotten_text WHERE agent_key = :agent_key AND mark = :mark",
-        {"agent_key": agent_key, "mark": _mark(conn, sha256)},
+        {"agent_key": agent_key, "mark": mark_of(conn, sha256)},
     )
-
-
-def _mark(conn: Writing, sha256: bytes) -> bytes:
-    return hmac.digest(conn.ensure_secret(_META_KEY), sha256, "sha256")
 
 
 class SourceText(NamedTuple):

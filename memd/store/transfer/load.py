@@ -1,8 +1,8 @@
 """Import records of another store, and store facts, rules, keys of the owner and proposals.
 
 A record whose id exists is skipped, so that an import can be repeated, and run into a store that is
-in use. Of two preferences or patterns with the same name the newer one is kept. Memories that were
-forgotten here are not imported.
+in use. Of two preferences or patterns with the same name the newer one is kept. What was forgotten
+here is not imported, nor is a preference, lesson or pattern that was deleted here since.
 """
 
 from __future__ import annotations

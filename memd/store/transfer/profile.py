@@ -18,8 +18,9 @@ from memd.domain.transfer import (
 )
 from memd.store.access import agents, names
 from memd.store.access.agents import AgentRow
+from memd.store.access.deletions import is_deleted_since
 from memd.store.learn import learnings, playbook
-from memd.store.learn.learnings import NewLearning
+from memd.store.learn.learnings import LEARNINGS, PATTERNS, NewLearning
 from memd.store.memory import memories, preferences, sources
 from memd.store.memory.preferences import NewPreference
 from memd.store.session import message_index
@@ -130,13 +131,18 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
 
 
 def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOutcome:
-    """Store a preference, unless the existing one is newer, or is confirmed and this one is not."""
+    """Store a preference, unless the existing one is newer, or is confirmed and this one is not.
+
+    Skip it if it was deleted here since.
+    """
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "name": record.name}
     current = preferences.find(target.conn, agent_key, record.name)
     if current is not None and current.updated_at_us >= updated_us:
         return "known"
+    if is_deleted_since(target.conn, "preference", agent_key, record.name, updated_us):
+        return "skipped"
     new = NewPreference(
         record.name,
         target.screen(record.value),
@@ -162,9 +168,13 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
 
 
 def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcome:
-    """Store a learning, unless it exists."""
+    """Store a learning, unless it exists; skip it if it was deleted here."""
     if target.conn.exists("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)):
         return "known"
+    at_us = to_us(record.at)
+    agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
+    if is_deleted_since(target.conn, LEARNINGS.name, agent_key, record.id, at_us):
+        return "skipped"
     new = NewLearning(
         record.id,
         record.task_type,
@@ -173,13 +183,12 @@ def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcom
         target.screen(record.lesson),
         target.salt(),
     )
-    at_us = to_us(record.at)
-    learnings.put(target.conn, names.ensure_agent(target.conn, record.agent_id, at_us), new, at_us)
+    learnings.put(target.conn, agent_key, new, at_us)
     return "stored"
 
 
 def store_pattern(target: ImportTarget, record: PatternRecord) -> ImportOutcome:
-    """Store a pattern, unless the existing one is newer."""
+    """Store a pattern, unless the existing one is newer; skip it if it was deleted here since."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "id": record.id}
@@ -189,6 +198,8 @@ def store_pattern(target: ImportTarget, record: PatternRecord) -> ImportOutcome:
     )
     if current_us is not None and current_us >= updated_us:
         return "known"
+    if is_deleted_since(target.conn, PATTERNS.name, agent_key, record.id, updated_us):
+        return "skipped"
     new = playbook.NewPattern(
         record.id,
         record.task_type,
