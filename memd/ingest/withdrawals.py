@@ -124,7 +124,7 @@ _ENDS_ALL = (
     r"(?:you can )?(?:forget|ignore|scrap|drop|delete|remove) (?:about )?(?:the|my) <X>"
     r" (?:thing|rule|preference|wish)",
     r"i take back what i said about <X>",
-    rf"{_I}changed my mind (?:about|on) <X>",
+    rf"{_I}changed my mind (?:about|on) {_NO_SINGLE}<X>",
     r"vergiss,? (?:was ich (?:über|zu)|die regel (?:zu|über|mit)) <X>(?: gesagt habe)?",
     r"oublie ce que j'ai dit (?:sur|de) <X>|olvida lo que dije (?:sobre|de) (?P<es>[\w -]+)",
 )

@@ -13,6 +13,7 @@ their words:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ _WORDS_MIN = 2  # fewer only if they are all: "No grapefruit."
 _PREFIX_CHARS = 3  # of an abbreviation: "dec" for "December"
 _SAYS_LITTLE = content_stems("noted understood agreed updated set done ok okay got lovely good")
 _STATES_NOTHING = frozenset({Act.QUESTION, Act.APPROVAL})
+# A report as often as a wish, which is kept for its own worth: "no more errors, thanks".
+_NO_MORE = re.compile(r"\W*no more\b", re.IGNORECASE)
 ADDS_COSINE = 0.37
 """The least cosine of a message with a memory that it adds to."""
 
@@ -87,7 +90,8 @@ def takes_back(own: str, earlier: Sequence[Exchange]) -> bool:
     (False, True)
     """
     withdrawal = Withdrawal.of(own)
-    return may_withdraw(own) or any(withdrawal.is_choice_of(each.user) for each in earlier)
+    is_withdrawal = may_withdraw(own) and not _NO_MORE.match(own)
+    return is_withdrawal or any(withdrawal.is_choice_of(each.user) for each in earlier)
 
 
 def find_additions(

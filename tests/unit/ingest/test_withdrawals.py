@@ -35,6 +35,7 @@ STANDS = [
     ("We no longer use Vim", "I always use Vim"),
     ("I don't want emojis any more.", "I prefer no emojis."),
     ("I don't want tea any more", "I prefer tea. Never call me before 9."),
+    ("I changed my mind about the green, go back to what it was.", "I like green"),
     ("Thanks a lot. I don't want tea any more", "I prefer tea."),
     ("I don't want short answers any more", "I prefer short answers for emails."),
     ("I prefer tabs over spaces", "I prefer spaces for Python"),

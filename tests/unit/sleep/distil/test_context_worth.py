@@ -71,6 +71,21 @@ def test_a_choice_that_is_given_up_takes_its_place() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No more errors, thanks",
+        "no more test failures. it compiles now, two warnings left",
+        "no more coffee, thanks",
+        "no more migrations today pls",
+        "I changed my mind about the green, go back to what it was.",
+        "i've changed my mind on the second paragraph, keep it",
+    ],
+)
+def test_a_report_of_the_moment_takes_nothing_back(text: str) -> None:
+    assert not _kept("hello there", "Hello!", text, "Sure.")
+
+
 @pytest.mark.parametrize("text", ["I came around to tofu", "i switched from tabs to spaces"])
 def test_what_takes_back_a_preference_is_kept(text: str) -> None:
     assert _kept("hello there", "Hello!", text, "Sure.") == [text]
