@@ -220,15 +220,18 @@ def _find_deferred(
 ) -> Iterator[tuple[OpenPoint, bool]]:
     """Yield what *lines* postpone, and whether that is beyond the session.
 
-    If a line does not name it, that is the line before, what the user suggested in the message
-    before (*earlier* begins with it), or what the agent said last.
+    If a line does not name it, that is the line before ("open: the icons. not today"), what the
+    user suggested in the message before (*earlier* begins with it), or what the agent said last.
     """
     for number, line in enumerate(lines):
         deferral = None if _find_todo(line) else defers(line)
         if deferral is None:
             continue
         before = lines[number - 1] if number else ""
-        if deferral.task and not _names_nothing(_without_verb(deferral.task)):
+        if not deferral.task and (label := USER_LABEL.match(before)):
+            task = cut(before[label.end() :], 2 * OPEN_CHARS)
+            yield _as_point(exchange, task), deferral.is_beyond
+        elif deferral.task and not _names_nothing(_without_verb(deferral.task)):
             yield _as_point(exchange, cut(line, 2 * OPEN_CHARS)), deferral.is_beyond
         elif not deferral.task and is_remaining_work(before) and not approves(before):
             yield _as_point(exchange, cut(before, 2 * OPEN_CHARS)), deferral.is_beyond

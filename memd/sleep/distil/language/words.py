@@ -106,6 +106,7 @@ _MACHINE = re.compile(
       | An?\ (?:\w+\ ){0,2}(?:error|exception)\ (?:has\ )?occurred\b
       | \#\d+\ (?:\[|\d+\.\d|DONE\b|CACHED|ERROR|resolving|exporting|transferring)  # a build's step
       | Caused\ by:|(?:fatal|remote|hint|error|warning):\s|[a-z][\w-]*:\s'[^']*'\s
+      | goroutine\ \d+\ \[|created\ by\ \S+[./]\S+(?:\ in\ goroutine\ \d+)?$   # Go's
       | [A-Z][a-z]+-[A-Z]\w+\s:\s|sudo\s+[a-z-]+\s+[-/]
       | (?:npm|yarn|pnpm|pip|cargo|gyp|make)\s+(?:error|warn(?:ing)?|ERR!|notice|info)\b
       | (?:FAIL|PASS|not\ ok)\s+\S+\.\w{1,5}\b

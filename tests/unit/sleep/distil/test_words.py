@@ -42,6 +42,8 @@ def test_what_a_program_wrote_is_nobody_s_word(text: str) -> None:
         "src/app.ts:12:3 - error TS2304: the name is not to be found",
         'Traceback (most recent call last):\n  File "a.py", line 3, in f',
         "KeyError: 'the name of it'",
+        "goroutine 8812 [select, 2 minutes, of the pool]:",
+        "created by github.com/acme/api.(*Handler).webhook in goroutine 12",
         "| a | of the |",
         "Downloading release linux tarball checksum verification step finished",
         "    return the_value_of(it)",

@@ -96,6 +96,10 @@ def test_what_the_user_puts_off_is_open(text: str, left: list[str] | None) -> No
             ["The list runs 311 queries. A join would do."],
         ),
         (
+            "ok commit. open: the load test and dashboards. not today",
+            ["the load test and dashboards."],
+        ),
+        (
             "nice. PDF export is what they ask for most. later maybe",
             ["PDF export is what they ask for most."],
         ),
