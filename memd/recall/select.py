@@ -14,7 +14,7 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - what naps composed, beside a memory that probably answers (0394);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
-  (0357).
+  (0357), and none that only repeats it.
 
 Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
 another one, or corrects it, comes before it (``newer_first.py``).
@@ -55,6 +55,7 @@ from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.recall.repeats import remove_repetitions
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import is_english
+from memd.text.words import WORD
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # of a request that names a search mode and no number
@@ -165,13 +166,19 @@ def _reach_bars(
 ) -> list[RankedCandidate]:
     """Return the *items* that are worth their place.
 
-    If the prompt asks nothing, they are returned only if one of them is related to its words.
+    If the prompt asks nothing, they are returned only if one of them is related to its words, and
+    without those that have no other word: they only repeat what the user says.
     """
     least = request.min_relevance
     worth = [item for item in items if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
     if request.preferences == "first":
         worth = _drop_fillers(worth)
-    if asks or not is_english(request.query):
+    if asks:
+        return worth
+    prompt = frozenset(WORD.findall(request.query.casefold()))
+    owns = [WORD.findall(item.measured.candidate.own.casefold()) for item in worth]
+    worth = [item for item, own in zip(worth, owns, strict=True) if not prompt.issuperset(own)]
+    if not is_english(request.query):
         return worth
     return worth if any(map(_is_related, worth)) else []
 
