@@ -158,7 +158,8 @@ def find_facts(content: str) -> tuple[str, ...]:
     >>> find_facts("port: 5432")
     ('port: 5432',)
     """
-    return tuple(dict.fromkeys(map(_truncate, _iter_facts(content))))
+    facts = (truncate(fact, FACT_CHARS_MAX) for fact in _iter_facts(content))
+    return tuple(dict.fromkeys(facts))
 
 
 def anchors(content: str, length: int) -> tuple[str, str, str]:
@@ -194,7 +195,3 @@ def _is_prose(key: str, value: str) -> bool:
     if words < _SENTENCE_WORDS_MIN:
         return False
     return key.istitle() or value.rstrip().endswith((".", "!", "?")) or words > _VALUE_WORDS_MAX
-
-
-def _truncate(fact: str) -> str:
-    return fact if len(fact) <= FACT_CHARS_MAX else f"{fact[:FACT_CHARS_MAX]}..."

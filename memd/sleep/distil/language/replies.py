@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.current_moment import NAMED, spoken_form
+from memd.sleep.distil.language.words import content_words
 from memd.text.alternations import Phrases
-from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
+from memd.text.languages import LEAVE, YES
 from memd.text.words import sentences
 
 # "Would you like me to", "shall I", "are you sure you want to".
@@ -73,7 +74,6 @@ _NUMBERED_STEP = Phrases(
     r"\b(?!.*\b(?:with an?|only|not|but)\b)"
 )
 _POLITE = re.compile(r"\W*(?:please|pls|thanks|thank you|thx)\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{2,}")
 # "Shall I go on with point 2." was split after the number.
 _ENDS_IN_NUMBER = re.compile(r"[\w'(] ?\(?\d{1,2}\.$")
 # Begins with a "no" in any form: "nope: ...", "wait, it's not 5 percent, ...", "that's wrong. ..."
@@ -187,11 +187,7 @@ def speaks_of(text: str, question: str) -> bool:
     >>> speaks_of("the left page", "Left or right?"), speaks_of("good night", "Anything else?")
     (True, False)
     """
-    return bool(_content_words(text) & _content_words(question))
-
-
-def _content_words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)} - FUNCTION_WORDS
+    return bool(content_words(text) & content_words(question))
 
 
 def is_bare_step(text: str) -> bool:

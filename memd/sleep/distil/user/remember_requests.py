@@ -208,15 +208,6 @@ def find_remember_requests(
     return asked
 
 
-def only_asks(sentence: str) -> bool:
-    """Return whether *sentence* only asks to remember something, without saying what.
-
-    >>> only_asks("Please write that down."), only_asks("Please write that down in the readme.")
-    (True, False)
-    """
-    return _ONLY.match(fold(sentence)) is not None
-
-
 def statement_of(sentence: str) -> RememberRequest | None:
     """Return the statement that *sentence* asks to remember.
 

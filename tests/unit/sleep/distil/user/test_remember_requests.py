@@ -8,7 +8,6 @@ from support.work_units import effort
 from memd.sleep.distil.user.remember_requests import (
     RememberRequest,
     find_remember_requests,
-    only_asks,
     statement_of,
 )
 
@@ -124,7 +123,6 @@ def test_what_only_asks_is_about_the_sentence_beside_it() -> None:
         True,
         False,
     ]
-    assert only_asks("dont forget!")
 
 
 def test_what_cannot_be_told_later_stays_as_it_is() -> None:
