@@ -22,7 +22,6 @@ from memd.sleep.distil.agent.deferrals import OpenPoint
 from memd.sleep.distil.agent.open_points import find_unfinished
 from memd.sleep.distil.agent.outcomes import (
     OUTCOME_CHARS_MAX,
-    is_worth_it,
     outcome,
     pasted_error,
     trust_in_conclusion,
@@ -134,11 +133,11 @@ def _contain(memories: Iterable[NapMemory], request: str) -> bool:
 def _is_talk(requests: Sequence[str], exchanges: Sequence[Exchange]) -> bool:
     """Return whether a session without tool calls is worth a digest.
 
-    It is with an outcome that is worth a memory, or with answers to several different requests: a
-    repeated or extended request is the same one.
+    It is with an outcome, or with answers to several different requests: a repeated or extended
+    request is the same one.
     """
     asked = [exchange for exchange in exchanges if exchange.user]
-    if not asked or _last_summary(asked[-1]) or _worth_outcome(asked, ""):
+    if not asked or _last_summary(asked[-1]) or _outcome_of_requests(asked, ""):
         return bool(asked)
     first, *others = map(content_words, requests)
     is_repeated = all(first <= other or other <= first for other in others)
@@ -327,7 +326,7 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
 
     A summary in the agent's last words comes first. A short answer is quoted; without content, the
     result is "", because earlier answers are about other requests. A longer answer gives its
-    outcome, or else the last one that is worth a memory. Thanks and farewells are no requests.
+    outcome, or else the last one. Thanks and farewells are no requests.
     """
     asked = [exchange for exchange in exchanges if exchange.user]
     if asked and (summary := _last_summary(asked[-1])):
@@ -340,7 +339,7 @@ def _last_outcome(exchanges: Sequence[Exchange]) -> str:
     answer = asked[-1].texts[-1].text if asked[-1].texts else ""
     if answer and len(answer) <= _ANSWER_CHARS and "\n" not in answer.strip():
         return _plain_answer(answer)
-    return _worth_outcome(asked, following)
+    return _outcome_of_requests(asked, following)
 
 
 def _is_over(exchange: Exchange) -> bool:
@@ -365,8 +364,8 @@ def _plain_answer(text: str) -> str:
     return statement if is_whole and len(stems) >= _STEMS_MIN else ""
 
 
-def _worth_outcome(asked: Sequence[Exchange], following: str) -> str:
-    """Return the last outcome of *asked* that is worth a memory, else the last one.
+def _outcome_of_requests(asked: Sequence[Exchange], following: str) -> str:
+    """Return the last outcome of *asked*; those that the model rejects come last.
 
     A later outcome of work wins if more than _RECENT exchanges are between. Without tool calls,
     only the last _TALK_RECENT exchanges count.
@@ -377,10 +376,9 @@ def _worth_outcome(asked: Sequence[Exchange], following: str) -> str:
     for at, exchange in enumerate(reversed(asked)):
         if is_talk and at > _TALK_RECENT:
             return last
-        text = outcome(exchange, following)
-        if is_worth_it(text, exchange):
+        if text := outcome(exchange, following):
             return worked if worked and at - worked_at > _RECENT else text
-        plain = text or outcome(exchange, following, by_rule=True)
+        plain = outcome(exchange, following, by_rule=True)
         if plain and not worked and any(edited_path(run) or command(run) for run in exchange.runs):
             worked, worked_at = plain, at
         last = last or plain

@@ -21,7 +21,6 @@ from memd.sleep.distil.environment.commands import COMMANDS_SLOT, ENVIRONMENT_SL
 from memd.sleep.distil.exchanges import PLAN_SLOT, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.open_work import defers
-from memd.sleep.distil.language.outcome_signs import outcome_worth
 from memd.sleep.distil.language.replies import is_denial
 from memd.sleep.distil.language.words import letters
 from memd.sleep.distil.sentence_worth import LIFTED, WISH_KEPT, SentenceWorth, weigh_signs
@@ -184,8 +183,6 @@ def agent_memory_signs(memory: NapMemory, judged: JudgedSentences) -> Iterator[t
     yield "bias", 1.0
     yield "environment", float(memory.slot.startswith(ENVIRONMENT_SLOT))
     yield "best", _clip([worth for worth, _ in known])
-    yield "not judged", float(memory.kind is NapKind.OUTCOME and not known)
-    yield "by rule", outcome_worth(memory.text)
     yield "cause", float(phrases.CAUSE.search(memory.text) is not None)
     yield "chars", log1p(len(memory.text))
     yield "sentences", sum(added for _, added in known) / max(len(known), 1)

@@ -16,7 +16,6 @@ from memd.sleep.distil.agent.findings import find_list
 from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
-from memd.sleep.distil.language.outcome_signs import OUTCOME_WORTH, outcome_worth
 from memd.sleep.distil.language.prose import READ_MAX, Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.speech_acts import Act, judge
@@ -152,7 +151,7 @@ def _best_reason(rated: Iterable[RatedSentence]) -> str:
 
 
 def conclusion(exchange: Exchange, following: str = "") -> str:
-    """Return error, cause and outcome of *exchange*, each sentence once; "" if not worth a memory.
+    """Return error, cause and outcome of *exchange*, each sentence once; "" without them.
 
     The error is the most telling line of the text that the user pasted.
     """
@@ -161,7 +160,7 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
     if why and len(cause_words & _words(result)) > _SAME * len(cause_words):
         why = ""
     line = f"{why} {result}".strip()
-    if not is_worth_it(line, exchange):
+    if not line:
         return ""
     error = pasted_error(exchange.user)
     return f"{error}\n{line}" if error else line
@@ -182,15 +181,6 @@ def is_outcome_of(user: str, own: str, ended: str) -> bool:
     if pasted_error(user) or not acts <= _ASKS_NOTHING:
         return True
     return len(content_stems(own) & content_stems(ended)) >= _SHARED_MIN
-
-
-def is_worth_it(text: str, exchange: Exchange) -> bool:
-    """Return whether the conclusion *text* of *exchange* is worth a memory.
-
-    If a model judged the exchange, an outcome consists of accepted sentences only.
-    """
-    is_judged = any(agent_text.worths for agent_text in exchange.texts)
-    return bool(text) and (is_judged or outcome_worth(text) >= OUTCOME_WORTH)
 
 
 def pasted_error(user: str) -> str:

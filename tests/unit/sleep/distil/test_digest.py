@@ -327,23 +327,27 @@ DONE = "`importer.py` reads rows in batches of `500` now, because each cursor st
 LONG = "Here is the whole list of the pages.\n\n| page | lines |\n|---|---|\n" + 40 * "| a | 9 |\n"
 
 
-def test_a_digest_ends_with_the_last_outcome_that_is_worth_it() -> None:
+STYLED = "Improved `app.css` with a clean and modern layout of `cards`."
+
+
+def _styles(*runs: ToolRun) -> Exchange:
+    """Return an exchange whose outcome a model finds not worth telling."""
+    answer = AgentText(21, f"{STYLED}\n\n{LONG}", worths={STYLED.replace("`", ""): -2.0})
+    return Exchange(20, "now the styles of the cards", (), [answer], list(runs), 21)
+
+
+def test_a_digest_ends_with_the_last_outcome_that_a_model_finds_worth_it() -> None:
     first = _exchange(0, "the importer eats all memory", DONE)
-    praise = "Improved `app.css` with a clean and modern layout of `cards`, production-ready."
-    after = _exchange(2, "and what about the styles of it", f"{praise}\n\n{LONG}")
-    assert "Ended with: importer.py reads rows" in digest([first, after])
+    assert "Ended with: importer.py reads rows" in digest([first, _styles()])
 
 
 def test_a_digest_does_not_end_with_what_came_long_before_the_last_work() -> None:
-    styled = f"Improved `app.css` with a clean and modern layout of `cards`.\n\n{LONG}"
     first = _exchange(0, "the importer eats all memory", DONE)
     asked = [_exchange(2 * n, f"and what about page {n} of it", LONG) for n in range(1, 6)]
-    edit = _edit("/srv/shop/app.css")
-    worked = _exchange(20, "now the styles of the cards", styled, runs=[edit])
+    worked = _styles(_edit("/srv/shop/app.css"))
     assert "Ended with: Improved app.css with" in digest([first, *asked, worked])
     assert "Ended with: importer.py reads rows" in digest([first, *asked[:2], worked])
-    talked = _exchange(20, "now the styles of the cards", styled)
-    assert "Ended with: importer.py reads rows" in digest([first, *asked, talked])
+    assert "Ended with: importer.py reads rows" in digest([first, *asked, _styles()])
 
 
 def test_a_talk_did_not_end_with_what_was_said_long_before() -> None:

@@ -194,3 +194,17 @@ def test_no_text_is_an_error_and_none_is_too_long(user: str, text: str, followin
     exchange = _exchange(user, text)
     assert len(outcome(exchange, following)) <= OUTCOME_CHARS_MAX + 2
     assert len(cause(exchange)) <= CAUSE_CHARS_MAX + 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Next steps: 1. Improve error handling; 2. Write more tests; 3. Deploy to production.",
+        "Checking the config fileReviewing how the cache is builtPlanning the tests.",
+        "\u2705 Everything is complete and production-ready! You can now try it and let me know:",
+        "First, we need to fix the failing test. You will need to run the migration:",
+        "## Key improvements\n1. **Modern page layout**\n2. **Robust card styling**\n",
+    ],
+)
+def test_plans_and_titles_are_no_outcome(answer: str) -> None:
+    assert outcome(Exchange(0, "make the cards look better", texts=[AgentText(1, answer)])) == ""
