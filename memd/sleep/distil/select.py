@@ -7,8 +7,7 @@ number of memories. So the selection of an early stretch does not change as the 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from math import ceil, inf
 from typing import NamedTuple
@@ -23,7 +22,6 @@ from memd.domain.sleep.consolidation import (
     without_outcome,
 )
 from memd.recall.ranking.change_phrases import CHOICE_CHARS
-from memd.sleep.distil.agent.reports import SECTION_SLOTS
 from memd.sleep.distil.environment.commands import COMMANDS_SLOT
 from memd.sleep.distil.environment.places import moves
 from memd.sleep.distil.environment.replacements import Withdrawal
@@ -36,7 +34,6 @@ from memd.sleep.distil.user.speech_acts import ASKED, STANDING
 from memd.sleep.transcript.consolidator import CHARS_PER_TOKEN
 from memd.sleep.transcript.messages import Message, text_to_store
 from memd.text.harms import states_health_risk
-from memd.text.words import sentences
 
 STRETCH_TOKENS = 30_000
 STRETCH_MEMORIES, SURE_MEMORIES = 12, 24
@@ -45,9 +42,6 @@ _STRETCH_CHARS = STRETCH_TOKENS * CHARS_PER_TOKEN
 _FILLED = 6  # memories of a stretch; with fewer, candidates that only fill are kept
 ALIKE = 0.72
 """The share of common words from which two memories say the same."""
-_REPEATED = 0.85  # of a sentence's words are in one of the _REPEATED_BACK sentences before
-_REPEATED_BACK = 40
-_LEFT_CHARS_MIN = 60  # of an outcome after its repeated sentences are cut
 _OF_EARLIER = 0.6  # of the earlier memory's words are in the one that takes it back
 _WORDS_MIN = 3
 _BACK_MAX = 200  # a candidate is compared with this many before it
@@ -100,7 +94,7 @@ def select_candidates(
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
     ordered = sorted(candidates, key=lambda candidate: candidate.memory.places[0])
-    for candidate in _deduplicate(list(_cut_repeated(ordered))):
+    for candidate in _deduplicate(ordered):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
@@ -145,36 +139,6 @@ def _place_in_stretch(candidate: NapCandidate) -> str:
     """Return the slot that a candidate counts for: all commands share one."""
     slot = candidate.memory.slot
     return COMMANDS_SLOT if slot.startswith(COMMANDS_SLOT) else slot
-
-
-def _cut_repeated(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
-    """Yield *candidates*, outcomes without sentences of the outcomes shortly before.
-
-    An agent repeats the same cause with each attempt. An outcome with little text left is dropped.
-    """
-    recent: deque[frozenset[str]] = deque(maxlen=_REPEATED_BACK)
-    for candidate in candidates:
-        memory = candidate.memory
-        if memory.kind is not NapKind.OUTCOME or memory.slot.startswith(SECTION_SLOTS):
-            yield candidate
-            continue
-        head, _, body = memory.text.rpartition("\n")  # the head is an error that the user pasted
-        parts = [(part, content_words(part)) for part in sentences(body)]
-        left = [part for part, words in parts if not _is_repeated(words, recent)]
-        recent.extend(words for _, words in parts)
-        if len(left) == len(parts):
-            yield candidate
-        elif len(short := " ".join(left)) >= _LEFT_CHARS_MIN:
-            text = f"{head}\n{short}" if head else short
-            yield candidate._replace(memory=memory._replace(text=text))
-
-
-def _is_repeated(words: frozenset[str], recent: Iterable[frozenset[str]]) -> bool:
-    """Return whether nearly all *words* of a sentence, except numbers, are in a *recent* one."""
-    plain = {word for word in words if not word.isdigit()}
-    return len(plain) > _WORDS_MIN and any(
-        len(plain & earlier) >= _REPEATED * len(plain) for earlier in recent
-    )
 
 
 def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:

@@ -26,7 +26,6 @@ from memd.text.words import sentences as spoken_sentences
 OUTCOME_CHARS_MAX = 500
 CAUSE_CHARS_MAX = 260
 _WORDS_MIN, _SHORT, _LONG = 4, 7, 45  # words of a sentence
-_STATUS_WORDS = 9  # a longer sentence is more than a status ("All tests pass")
 _TEXTS_BACK = 3  # the last texts of an exchange, which are searched for its conclusion
 _TOLD_AT = 1.0  # the score from which a sentence is part of an outcome
 _SENTENCES_MAX = 3
@@ -276,7 +275,7 @@ def tellable_sentences(text: str) -> tuple[Sentence, ...]:
     every = sentences(text)
     printed = [phrases.PRINTED.search(sentence.text) is not None for sentence in every]
     lines = (
-        sentence._replace(text=_drop_joiner(sentence.text))
+        sentence
         for at, sentence in enumerate(every)
         if not (
             printed[at]
@@ -286,28 +285,14 @@ def tellable_sentences(text: str) -> tuple[Sentence, ...]:
     return tuple(filter(_is_tellable, lines))
 
 
-def _drop_joiner(text: str) -> str:
-    """Return a sentence without the conjunction at its beginning.
-
-    >>> _drop_joiner("But the port is taken.")
-    'The port is taken.'
-    """
-    joined = phrases.JOINED.match(text)
-    if not joined:
-        return text
-    first, _, remainder = text[joined.end() :].partition(" ")
-    return f"{first.capitalize() if first.isalpha() and first.islower() else first} {remainder}"
-
-
 def _is_tellable(line: Sentence) -> bool:
-    """Return whether a sentence may be quoted: a whole statement, no mere narration or status."""
+    """Return whether a sentence may be quoted: a whole statement, no mere narration."""
     text = line.text
     return (
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
         and not (text.isupper() or _ends_within_quotation(text))
-        and (phrases.ROOT_CAUSE.search(text) or not phrases.NARRATION.match(text))
-        and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
+        and (not phrases.NARRATION.match(text) or bool(phrases.ROOT_CAUSE.search(text)))
     )
 
 
@@ -328,12 +313,10 @@ def _score(line: Sentence, asked: frozenset[str]) -> float:
         0.5 * min(len(named), 4)
         + 0.4 * min(len(words & phrases.GIST), 3)
         + 0.3 * min(len(asked & words), 3)
-        + 0.8 * bool(phrases.LABEL.match(text))
         - 1.0 * (not named)
         - 0.8 * bool(phrases.TASK.match(text))
         - 0.8 * bool(phrases.POINTING.match(text))
         - 0.9 * bool(phrases.HEDGE.search(text))
-        - 1.5 * bool(phrases.PRAISE.match(text))
         - 1.0 * bool(phrases.FINE.search(text))
         - 0.8 * bool(_EMPTY_CODE.search(line.source))
         - 2.0 * bool(phrases.INTENDS.search(text))

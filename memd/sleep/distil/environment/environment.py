@@ -186,5 +186,4 @@ def _score(text: str, names_weight: float) -> float:
         - 0.2 * bool(phrases.POINTING.match(text))
         - 0.2 * bool(phrases.TASK.match(text))
         - 0.15 * bool(_CODE_TALK.search(text))
-        - 0.2 * bool(phrases.PRAISE.match(text))
     )

@@ -15,20 +15,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# The agent's account of its work ("Let me ...", "I see ..."). Such sentences are never stored.
+# The agent's account of its work ("Let me ...", "Here's ..."). Such sentences are never stored.
 NARRATION = opening(
     """
-    let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
-    i can, i see, i found, i understand, i plan, i may, i think, i would, i'd, now, here's, here is,
-    here are, done, great, perfect, excellent, understood, got it, sure, looking, everything,
-    ready, want me, would you, shall, should i, do you, does this, does that, what do, summary,
-    in summary, to summarize, there are, there is, there were, see, you can, you could,
-    feel free, the next step,
-    nice, right, working on,
-    time to, just, good,
-    you're right, you're correct, you're absolutely right, you are right,
-    api error, request timed out, credit balance, claude usage limit, usage limit, rate limit,
-    prompt is too long, conversation too long, no response requested,
+    let me, let's, let us, i'll, i will, i'm going to, i need, i want, i should, now, here's,
+    here is, here are, looking, want me, would you, shall, should i, do you, you can, you could,
+    feel free, the next step, working on, time to, api error, request timed out, credit balance,
+    claude usage limit, usage limit, rate limit, prompt is too long, conversation too long,
+    no response requested,
     the user (?:is|was|has|wants|wanted|asks|asked|says|said|mentioned|needs|just|didn't),
     je (?:vais|vois|m'excuse|comprends|commence|constate|ne (?:peux|vois) pas), laisse[sz]?-moi,
     maintenant, vérifions, voyons, regardons, ajoutons, créons, remplaçons, commençons, testez,
@@ -63,19 +57,7 @@ THOUGHT = opening(
     """,
     before=r"(?:(?:okay|ok|alright|so|now|hmm|good|great|perfect)\b[,.!:—]?\s+)*",
 )
-# "All tests pass": worth nothing unless the sentence says more.
-STATUS = opening(
-    """
-    all (?:\\w+ ){0,3}(?:tests|checks|set|done|good|clean|pass|green), both pass, both clean, clean,
-    tests? (?:(?:are|is|still|all|now) )?(?:pass|passes|reverted|green), (?:the )?linter, lint,
-    builds? (?:is )?(?:clean|cleanly|succeeds|succeeded)
-    """
-)
-# A reviewer's praise: "Good error handling", "the names are clear".
-PRAISE = opening(
-    "good, great, nice, proper, clean, clear, correct, solid, well, excellent, comprehensive,"
-    " consistent"
-)
+# Praise of one's own work: "the names are clear".
 FINE = Phrases(
     r"\b(?:is|are|looks?|seems?) (?:very |all |well[- ])?"
     r"(?:clear|good|fine|correct|consistent|solid|clean|readable|structured|named|appropriate)\b"
@@ -94,16 +76,9 @@ TASK = opening(
     lines? \\d+
     """
 )
-# A conjunction at the start: "But ", "So, ".
-JOINED = re.compile(r"(?:but|and|so|also|however|plus)\b,?\s+", re.IGNORECASE)
 # Starts with a pronoun, so it needs the sentence before: "This is ..."
 POINTING = opening(
     "this, that, these, those, it, they, both, each, same, which, he, she, its, their"
-)
-# A label in front of a finding: "Root cause: ...", "Fix (2 files): ..."
-LABEL = Phrases(
-    r"(?:fix|fixed|root cause|cause|problem|solution|result|why|issue|key|note|bottom line"
-    r"|conclusion|decision|verdict)\b[^:]{0,20}:"
 )
 # Words of a sentence that states a result.
 GIST = _words(
