@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from memd.sleep.distil.language.prose import READ_MAX
 from memd.text.alternations import Phrases
-from memd.text.languages import FAILS
 
 NAMED = "Name"
 """Placeholder for a name in the spoken form; no pattern reacts to it."""
@@ -38,29 +37,20 @@ _NOT = re.compile(
 )
 # "thats", "heres", and "its" before "not", "a", "the" or "still"
 _IS = re.compile(r"\b(that|what|here|there|it(?=s (?:not|a|the|still)\b))s\b", re.IGNORECASE)
-# "lets use uv", but not "it lets you"
-_LETS = Phrases(
-    r"(?:(?<=^)|(?<=[,.;:] )|(?<=\bso )|(?<=\band )|(?<=\bthen )|(?<=\bnow )|(?<=\bok )"
-    r"|(?<=\byes )|(?<=\bok, )|(?<=\balso ))lets\b(?! (?:you|us|it|them|the user)\b)"
-)
-# "youre", "theyll"
-_ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=READ_MAX)
 def spoken_form(text: str) -> str:
     """Return a sentence with NAMED for each name, and with missing apostrophes added.
 
-    >>> spoken_form("dont touch `only.py`, lets use --no-wait")
-    "don't touch Name, let's use Name"
+    >>> spoken_form("dont touch `only.py`, thats for --no-wait")
+    "don't touch Name, that's for Name"
     >>> spoken_form("never ask me “shall I?” again")
     'never ask me Name again'
     """
     text = _NAMES.sub(NAMED, text.replace("\u2019", "'"))
     text = _NOT.sub(r"\1n't", text)
-    text = _IS.sub(r"\1's", text)
-    text = _ARE.sub(r"\1'\2", text)
-    return _LETS.sub("let's", text)
+    return _IS.sub(r"\1's", text)
 
 
 # Reports how something looks or fails now: "the rows are not shown", "I still get an error".
@@ -106,7 +96,7 @@ def reports(plain: str) -> bool:
     >>> reports("the rows are not shown anymore"), reports("the rows must not be shown anymore")
     (True, False)
     """
-    if FAILS.search(plain) or shows_error(plain):
+    if shows_error(plain):
         return True
     return _REPORTS.search(plain) is not None and _REQUIREMENT.search(plain) is None
 

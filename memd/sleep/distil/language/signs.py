@@ -190,8 +190,6 @@ _CAUSE = words(
     r"because", r"'?cause", r"since", r"so that", r"due to", r"otherwise", r"the reason",
     r"that's (?:what|why)", r"which (?:is why|means)", r"cuz", r"reason being", r"that means",
 )  # fmt: skip
-# Begins with "note", "important", "fyi" or the like.
-_NOTES = re.compile(r"\W*(?:of important )?(?:note|important|fyi|reminder|nb|btw)\b", re.IGNORECASE)
 # Thinking aloud: "maybe", "I wonder", "another option is".
 _TENTATIVE = words(
     r"maybe", r"perhaps", r"i guess", r"i wonder", r"not sure", r"might",
@@ -276,7 +274,6 @@ class Signs(NamedTuple):
     places: float
     names: float
     causes: float
-    notes: float
     firm: float
     stopped: float
     tentative: float
@@ -296,7 +293,6 @@ _WEIGHTS = Signs(
     places=0.25,
     names=0.05,
     causes=0.1,
-    notes=0.15,
     firm=0.1,
     stopped=0.2,
     tentative=-0.3,
@@ -353,7 +349,6 @@ def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
         places=not wants and bool(_PLACES.search(text) and _SETS.search(text)),
         names=min(names, _NAMES_MAX),
         causes=causes,
-        notes=bool(_NOTES.match(text)),
         firm=not wants and bool(FIRM.search(plain)),
         stopped=stopped and (wants or rules or corrects),
         tentative=bool(_TENTATIVE.search(plain)),

@@ -38,7 +38,6 @@ from memd.sleep.distil.language.signs import (
     is_passing,
     only_asks_for,
     signs_of,
-    words,
     worth,
 )
 from memd.sleep.distil.language.standing_wishes import is_reminder, is_standing_wish, reproaches
@@ -89,10 +88,6 @@ class Judgement(NamedTuple):
     by_model: bool = False
 
 
-# "I thought we would read it once?": a correction in the form of a question.
-_MEANT = words(
-    r"i (?:thought (?:we|you|that (?:we|you)|it(?:'s| is| was)(?! going))|said|meant|told you)"
-)
 # A tag question that only seeks agreement: "we keep it, right?", "use tabs, please?"
 _TAG = Phrases(
     r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$"
@@ -153,17 +148,6 @@ _IMPERATIVE = Phrases(
     r"|format|bump|ship|publish|copy|paste|extract|include|log|get|wait|see|double|decide|work|think"
     r"|yank|drop|undo|export|import|mark|enter|attempt|switch|apply|cover|attach|launch|close|kill"
     r"|download|upload|grab|fetch|squash|stash|describe|identify|clarify|confirm)\b"
-)
-# Asks for an explanation, and sets no rule: "explain why it must not be empty".
-_ASKS_TO_KNOW = Phrases(
-    rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
-    r"(?:(?!if you|when you)[\w' ]){0,30}"
-    r"\b(?:how|why|whether|what|which)\b"
-)
-# Orders a document, whatever its text is to say: "create a task to use X instead of Y".
-_WRITES_DOWN = Phrases(
-    rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
-    r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b"
 )
 # An order that is also a choice: "use tabs instead of spaces". "Try X instead" is none.
 _CHOICE = Phrases(
@@ -267,7 +251,7 @@ _SLASH_COMMAND = Phrases(
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 _SCORE_MAX = 0.85  # of a statement by its signs; explicit ones score STANDING
 _MOMENT = 0.3  # highest score of a request
-_MEANS = 0.55  # a reproach, or "I thought we would ...?"
+_REPROACH = 0.55
 _UNDONE = 0.75  # a plan that was given up, with less than firm words
 _QUESTION = 0.15
 
@@ -301,9 +285,9 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     if _SLASH_COMMAND.match(text):
         return Judgement(Act.REQUEST, 0.0)
     if reproaches(plain) and not is_passing(plain):
-        return Judgement(Act.CORRECTION, _MEANS)
+        return Judgement(Act.CORRECTION, _REPROACH)
     return (
-        _judge_question(plain)
+        Judgement(Act.QUESTION, _QUESTION)
         if is_question
         else _judge_statement(text, plain, count, stopped=stopped)
     )
@@ -348,9 +332,9 @@ def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Jud
     if _MEANWHILE.match(plain):
         return Judgement(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
-    is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
+    is_choice = _CHOICE.search(plain)
     is_momentary = is_of_the_moment(plain) or reports(plain) or reports_repeated_event(plain)
-    if is_momentary or _ASKS_TO_KNOW.match(plain):
+    if is_momentary:
         return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
@@ -373,13 +357,4 @@ def _is_question(text: str) -> bool:
     is_marked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
     return is_marked or any(
         test(text) for test in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search)
-    )
-
-
-def _judge_question(text: str) -> Judgement:
-    """Return QUESTION, or CORRECTION if it says what was meant ("I thought we read it once?")."""
-    return (
-        Judgement(Act.CORRECTION, _MEANS)
-        if _MEANT.search(text)
-        else Judgement(Act.QUESTION, _QUESTION)
     )

@@ -113,7 +113,6 @@ def test_what_lasts_has_more_words(saying: str) -> None:
         "More errors.",
         "OK it seems like that worked but new error",
         "The second argument of Name is never used in line 24",
-        "Explain why these rows don't clash and must be two.",
         "What are the current faults of the archive, not of the page",
         "How close are we to being done with only the archive",
         "@src/archive.py make a copy of the rows unless it is too early",
@@ -136,7 +135,6 @@ def test_a_report_or_a_step_of_the_hour_is_not_kept(saying: str) -> None:
     [
         "For reference, our customers are all in Wales.",
         "It still isn't right, it should read the archive.",
-        "No, I thought we read the archive only once?",
         "Give me whole files instead of snippets.",
         "Commit messages should name the ticket.",
     ],

@@ -36,7 +36,6 @@ KEPT = {
         "No, the retry belongs into the client, not into the handler",
         "I said the cache stays, you removed it anyway",
         "The address is wrong: it's ~/.app/cli/token.json, not ~/.config/app",
-        "I thought we would open the file once?",
         "You should have asked before deleting the branch.",
         "You should not be moving anything out of the archive.",
         "ok, fine for the first page, but the second has no line",
@@ -207,7 +206,6 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
         "Set the --only-changed flag and run it",
         'He said "never again" on the call, what does he mean?',
         # How the product is to be, within an order of the day.
-        "create a task to add a cache instead of the table",
         "Write a README that explains the tool without jargon",
         # What is true of the hour.
         "it still isnt right",
