@@ -17,6 +17,7 @@ from memd.sleep.distil.exchanges import NOTHING_JUDGED, AgentText, Exchange
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.failures import error_line, has_failed
 from memd.sleep.distil.language.prose import READ_MAX, Sentence, is_code, sentences, things
+from memd.sleep.distil.language.replies import COMPLAINS
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.user.speech_acts import Act, judge
 from memd.text.languages import FUNCTION_WORDS
@@ -209,10 +210,12 @@ def trust_in_conclusion(following: str) -> float:
     0.0
     """
     opening = following.lstrip()[:_OPENING_CHARS]
-    if phrases.DENIED.match(opening) or phrases.UNCURED.match(opening):
+    if phrases.DENIED.match(opening):
         return 0.0
     if phrases.PLEASED.match(opening):
         return 1.25
+    if COMPLAINS.search(opening):
+        return 0.0
     return 0.8 if phrases.PASTED_ERROR.search(following[:_REQUEST_CHARS]) else 1.0
 
 

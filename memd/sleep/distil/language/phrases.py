@@ -172,17 +172,6 @@ DENIED = opening(
     """,
     before=r"\W{0,3}",
 )
-# The problem persists: "they still don't fit on the table", "the preview does not work".
-UNCURED = Phrases(
-    r"\W{0,3}(?:(?:sorry|hmm*|ok(?:ay)?|well|but|yeah|great|thanks)\W+)*"
-    r"(?:(?:it|this|that|they|these|we|i|there|(?:the|my|our|your) (?:\w+ ){1,3}?)(?:'?s|'re|'m)?"
-    r" ?(?:is |are |am )?)?"
-    r"(?:still (?:not|no|does|doesn'?t|don'?t|isn'?t|can'?t|cant|dont|broken|fail\w*|get\w*|have"
-    r"|having|has|see\w*|show\w*|says?|wrong|off|incorrect|break\w*|the same|there|an?|stuck|blank)"
-    r"|(?:does not|doesn'?t|did not|didn'?t|do not|don'?t|not) (?:work|fix|help)\w*"
-    r"|same (?:error|issue|problem|result|thing)|seems? (?:wrong|incorrect)"
-    r"|nothing (?:changed|happens|works))\b"
-)
 PRINTED = Phrases(
     r"\\n|\b\d\d:\d\d:\d\d[.,]\d{3}\b|\b(?:DEBUG|INFO|WARN|TRACE) +[a-z][\w.]+ -|\berror TS\d+"
     r"|^\W*(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\] |=\{|=>\s*[{(]|[{;]$|\); *(?://|$)|<\w+ [\w-]+=|/>"

@@ -112,8 +112,10 @@ _OTHERWISE = Phrases(
     r"|wir \w+|seit \w+|(?:der|die|das) [\w-]+ (?:ist|war|sind|läuft|liegt|hört|heißt)\b)"
 )
 COMPLAINS = Phrases(
-    r"\b(?:still (?:not?|fails?|broken|the same|gets?|there|stuck|wrong|happen\w*|see\w*)"
-    r"|did nothing|nothing happen\w*|not working|(?:did|does|do)(?:n'?t| not) (?:work|help|show)"
+    r"\b(?:still (?:not?|(?:is|are|do|does|did|ca)n'?t|fail\w*|broken|the same|gets?|there|stuck"
+    r"|wrong|off|blank|happen\w*|see\w*|show\w*|says?|ha(?:s|ve|ving))"
+    r"|did nothing|nothing (?:happen|change|work)\w*|not working"
+    r"|(?:did|does|do)(?:n'?t| not) (?:work|help|fix|show)"
     r"|(?:same|another) (?:error|problem|issue|result))\b"
 )
 """A complaint that a change did not help: "still broken", "nothing happened"."""
