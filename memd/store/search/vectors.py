@@ -1,15 +1,11 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
-Beside each vector stand the token vectors of its text, which are read for candidates and never
-indexed.
+Beside each vector are the token vectors of its text, read for candidates and never indexed.
 
 Distances are L2 on unit vectors (cos = 1 - d * d / 2): vec0's own cosine is slower. The owner
 and the part of the cache are the partition key, so the cost of a search grows with the owner's
 vectors, not with the file's, and excludes parts that the search would drop. Each partition is cut
-into shards, so that one search can use two cores.
-
-A cache generation belongs to one model. Vectors of different models are never in one table, and
-never compared.
+into shards, so that one search can use two cores. A cache generation belongs to one model.
 """
 
 from __future__ import annotations
@@ -87,10 +83,8 @@ def checksum(vector: bytes) -> bytes:
 
 
 def find_model(conn: Reading, fingerprint: str) -> int | None:
-    return conn.get_int(
-        "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
-        {"fingerprint": fingerprint},
-    )
+    sql = "SELECT model_key FROM embedding_model WHERE fingerprint = ?"
+    return conn.get_int(sql, (fingerprint,))
 
 
 def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
