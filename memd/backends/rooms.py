@@ -192,7 +192,8 @@ class Rooms:
         """Export and import."""
         from memd.backends.transfer import Moving
 
-        return Moving(self.db, self.ids, self.queue.wake, self.settings.daemon.secrets)
+        secrets = self.settings.daemon.secrets
+        return Moving(self.db, self.clock, self.ids, self.queue.wake, secrets)
 
     @cached_property
     def sessions(self) -> Sessions:

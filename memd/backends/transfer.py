@@ -15,6 +15,7 @@ from typing import Any
 
 import pydantic
 
+from memd.base.clock import Clock
 from memd.base.errors import CallerError, InvalidError, cursor_error
 from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
@@ -38,6 +39,7 @@ class Moving:
     """Exports and loads records of memories, facts and entities."""
 
     db: Database
+    clock: Clock
     ids: Ids
     wake: Callable[[], None]
     """Signals that there are memories without a vector."""
@@ -79,7 +81,8 @@ class Moving:
         records = [_read(item) for item in items]
 
         def work(conn: Writing) -> LoadResult:
-            target = ImportTarget(conn, self._screen, self.ids.salt, temporal.learn)
+            now_us = self.clock.now_us()
+            target = ImportTarget(conn, self._screen, self.ids.salt, temporal.learn, now_us)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:

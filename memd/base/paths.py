@@ -136,15 +136,15 @@ class Paths:
             self, data_dir=data, database=data / self.database.name, lock=data / self.lock.name
         )
 
-    def with_settings(self) -> Paths:
+    def with_settings(self, file: Path | None = None) -> Paths:
         """Return these paths with the data folder of the settings file and the environment.
 
-        Only that setting is read, so no model is loaded. Raises MemoryConfigError for a file
-        that cannot be read.
+        *file* is read where the profile has no settings file. Only that setting is read, so no
+        model is loaded. Raises MemoryConfigError for a file that cannot be read.
         """
         from memd.base.settings import find, peek
 
-        folder = peek(find(self.config_file), os.environ, DATA_DIR)
+        folder = peek(find(self.config_file) or file, os.environ, DATA_DIR)
         return self.with_data_dir(folder if isinstance(folder, str) else None)
 
 

@@ -111,16 +111,20 @@ def origins(file: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
     """Return where each setting is set, by dotted key: ``file``, or the name of its variable."""
     tree = read(file) if file else {}
     variables = _override({}, environ)
-    return dict.fromkeys(_leaf_keys(tree), "file") | variables
+    return dict.fromkeys(leaves(tree), "file") | variables
 
 
-def _leaf_keys(tree: dict[str, Any], parents: tuple[str, ...] = ()) -> Iterator[str]:
+def leaves(tree: Mapping[str, Any], parents: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the values of nested sections by dotted key.
+
+    >>> leaves({"daemon": {"undo_days": 3}})
+    {'daemon.undo_days': 3}
+    """
+    result: dict[str, Any] = {}
     for name, value in tree.items():
         path = (*parents, str(name))
-        if isinstance(value, dict):
-            yield from _leaf_keys(value, path)
-        else:
-            yield join_key(path)
+        result |= leaves(value, path) if isinstance(value, dict) else {join_key(path): value}
+    return result
 
 
 def join_key(path: Sequence[str]) -> str:

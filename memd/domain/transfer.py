@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from memd.domain.caller import Scope
 from memd.domain.enums import (
     ArchiveReason,
     AutonomyLevel,
@@ -47,6 +48,19 @@ class AgentRecord(Value):
     retention_days: Positive | None = None
     retention_overrides: dict[MemoryCategory, Positive] = Field(default_factory=dict)
     created_at: Time
+
+
+class ClientRecord(Value):
+    """A client that has or had a key, without the key."""
+
+    kind: Literal["client"]
+    name: Name
+    agent_id: Name | None = None
+    seniority: SeniorityLevel | None = None
+    autonomy_level: AutonomyLevel | None = None
+    scopes: tuple[Scope, ...] = ()
+    created_at: Time
+    revoked_at: Time | None = None
 
 
 class SessionRecord(Value):
@@ -148,18 +162,11 @@ class MemoryRecord(_Row):
     def _check_fields(self) -> Self:
         archive_fields = (self.archival_id, self.archive_reason, self.archive_state_before,
                     self.archived_at)  # fmt: skip
-        trash_fields = (
-            self.trash_reason,
-            self.trash_state_before,
-            self.deleted_at,
-            self.erase_after_at,
-        )
+        trash_fields = (self.trash_reason, self.trash_state_before, self.deleted_at,
+                    self.erase_after_at)  # fmt: skip
         flag_fields = (self.flags, self.flagged_at)
-        for name, group in (
-            ("archive", archive_fields),
-            ("trash", trash_fields),
-            ("flags", flag_fields),
-        ):
+        groups = {"archive": archive_fields, "trash": trash_fields, "flags": flag_fields}
+        for name, group in groups.items():
             if any(value is None for value in group) and any(value is not None for value in group):
                 raise ValueError(f"the fields of its {name} are incomplete")
         required = {
@@ -364,6 +371,7 @@ class EntityRecord(Value):
 
 Record = (
     AgentRecord
+    | ClientRecord
     | SessionRecord
     | TextRecord
     | MessageRecord

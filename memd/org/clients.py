@@ -122,7 +122,7 @@ class Clients:
             # Before the commit: a key file without its row in the database gives no access.
             client_key.write(place, key)
             secret = clients.make_secret(conn)
-            clients.put(conn, client, clients.hash_key(secret, key), now_us)
+            clients.put(conn, client, clients.hash_key(secret, key))
             return AddedClient(client=client, key_file=str(place))
 
         async def change() -> AddedClient:

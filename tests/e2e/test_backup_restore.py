@@ -11,6 +11,9 @@ import pytest
 from support.commands import memd
 from support.daemon import spawned
 
+from memd.base import client_key
+from memd.base.paths import Paths
+
 
 def texts(home: Path) -> set[str]:
     """Return what the memory of *home* holds, asked of a daemon, after a check of the file."""
@@ -151,3 +154,47 @@ def test_keys_come_along_where_they_are_wanted(home: Path, tmp_path: Path) -> No
         assert own.stat().st_mode & 0o777 == 0o600
         with daemon.client() as client:
             assert [one["name"] for one in client.call("client.list")["items"]] == ["claude"]
+
+
+def test_the_settings_come_along_where_there_are_none(home: Path, tmp_path: Path) -> None:
+    there, copy = tmp_path / "there", tmp_path / "copy.db"
+    there.mkdir()
+    old, new = (Paths.resolve(home=one, environ={}).config_file for one in (home, there))
+    old.parent.mkdir(parents=True, exist_ok=True)
+    old.write_text('[org_memory.read_access]\nadr = "mid"\n', "utf-8")
+    with spawned(home) as daemon, daemon.client() as client:
+        rights = {"agent_id": "anna", "seniority": "junior", "scopes": ["read"]}
+        key = Path(client.call("client.add", {"name": "anna", **rights})["key_file"])
+        done = memd(home, "backup", str(copy))
+        assert done.err == f"settings: {copy}.settings.toml\n"
+        daemon.stop()
+    beside = tmp_path / "copy.db.settings.toml"
+    assert beside.read_text("utf-8") == old.read_text("utf-8")
+    assert beside.stat().st_mode & 0o777 == 0o600
+    done = memd(there, "restore", str(copy))
+    assert f"settings: {new}\n" in done.err
+    assert "keys that are not here: anna (agent anna)" in done.err
+    assert new.read_text("utf-8") == old.read_text("utf-8")
+    assert new.stat().st_mode & 0o777 == 0o600
+    again = memd(there, "restore", str(copy), "--yes", "--json").json
+    assert (again["settings"], again["settings_differ"]) == (None, [])
+    assert again["missing_keys"] == ["anna"]
+    keys = Paths.resolve(home=there, environ={}).keys_dir
+    client_key.write(keys / "anna.key", key.read_text("utf-8").strip())
+    assert "keys that are not here" not in memd(there, "restore", str(copy), "--yes").err
+
+
+def test_settings_that_differ_from_the_backups_stay(home: Path, tmp_path: Path) -> None:
+    copy, beside = tmp_path / "copy.db", tmp_path / "copy.db.settings.toml"
+    file = Paths.resolve(home=home, environ={}).config_file
+    file.parent.mkdir(parents=True)
+    file.write_text('[org_memory.read_access]\nadr = "mid"\n', "utf-8")
+    with spawned(home) as daemon:
+        assert memd(home, "backup", str(copy)).code == 0
+        daemon.stop()
+    file.write_text('[org_memory.read_access]\nadr = "lead"\n[daemon]\nundo_days = 3\n', "utf-8")
+    differ = memd(home, "restore", str(copy), "--yes").err
+    assert f"the settings here stay as they are; they differ from {beside}:" in differ
+    assert 'org_memory.read_access.adr: here "lead", in the backup "mid"' in differ
+    assert "daemon.undo_days: here 3, in the backup not set" in differ
+    assert '"lead"' in file.read_text("utf-8")

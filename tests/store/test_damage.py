@@ -336,7 +336,7 @@ async def test_what_is_kept_beside_memories_is_withheld_too(path: Path, kind: st
             ADA, SuccessReport(description="Look, then change.", tools=("grep", "edit"))
         )
         bot = KeyedClient(name="bot", scopes=frozenset({"read"}), created_at=from_us(1))
-        await house.db.write(ADA, lambda conn: keyed.put(conn, bot, b"hash", 1))
+        await house.db.write(ADA, lambda conn: keyed.put(conn, bot, b"hash"))
         assert await house.db.read(TOLD[kind])
     with tampering(path) as conn:
         for trigger in ("preference", "learning", "playbook", "client"):

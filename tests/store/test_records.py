@@ -18,6 +18,7 @@ from pydantic_core import to_json as to_bytes
 from support.sample_records import AT, EXAMPLES, SHA, a_record, numbered, referred, some_records
 
 from memd.backends.transfer import Moving
+from memd.base.clock import SystemClock
 from memd.base.errors import (
     ConstraintViolationError,
     DeniedError,
@@ -145,7 +146,7 @@ async def test_json_that_is_nested_too_deeply_is_refused(records: Records) -> No
     with pytest.raises(ValidationError, match="must be JSON"):
         a_record("checkpoints", context_json=NESTED)
     with pytest.raises(InvalidError, match="not a place"):
-        await Moving(records._db, records._ids, lambda: None).dump(NESTED, 10)
+        await Moving(records._db, SystemClock(), records._ids, lambda: None).dump(NESTED, 10)
 
 
 @EVERY

@@ -56,7 +56,7 @@ async def a_full_file(path: Path, memories: int = 60) -> dict[str, str]:
             ADA, SuccessReport(description="Look first.", tools=("grep", "edit"))
         )
         bot = KeyedClient(name="bot", scopes=frozenset({"read"}), created_at=from_us(1))
-        await house.db.write(ADA, lambda conn: clients.put(conn, bot, b"hash", 1))
+        await house.db.write(ADA, lambda conn: clients.put(conn, bot, b"hash"))
         await house.queue.drain()
         await house.db.checkpoint(truncate=True)
     return texts(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from memd.cli import console, options
@@ -76,13 +78,34 @@ def revoke(name: ClientName) -> None:
         console.note(f"revoked the key of client {console.line(name)}")
 
 
+def add_command(client: Mapping[str, Any]) -> str:
+    """Return the command that makes a key for *client*, with its options.
+
+    >>> add_command({"name": "mail", "agent_id": "posta", "scopes": ["write", "read"]})
+    'memd client add mail --agent posta --scopes read,write'
+    """
+    words = ["memd", "client", "add", client["name"]]
+    for option, field in (
+        ("--agent", "agent_id"),
+        ("--seniority", "seniority"),
+        ("--autonomy", "autonomy_level"),
+    ):
+        words += [option, client[field]] if client.get(field) else []
+    return shlex.join([*words, "--scopes", ",".join(_ordered_scopes(client))])
+
+
+def _ordered_scopes(client: Mapping[str, Any]) -> list[str]:
+    """Return the scopes of a client, from weakest to strongest."""
+    order = ("read", "write", "propose", "admin")
+    return [scope for scope in order if scope in client["scopes"]]
+
+
 def _format_scopes(client: dict[str, Any]) -> str:
-    """Format the scopes of a client, from weakest to strongest.
+    """Format what a client may do.
 
     >>> _format_scopes({"revoked_at": None, "scopes": ["write", "read"]})
     'read, write'
     """
     if client["revoked_at"]:
         return f"nothing (revoked {console.local_time(client['revoked_at'])})"
-    order = ("read", "write", "propose", "admin")
-    return ", ".join(scope for scope in order if scope in client["scopes"])
+    return ", ".join(_ordered_scopes(client))

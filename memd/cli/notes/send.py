@@ -35,6 +35,8 @@ class FileOutcome:
     quarantined: int = 0
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is left to do after the import, as lines."""
     project: str | None = None
     session: str | None = None
     """The session in the file, if any; the two fields below are about it."""

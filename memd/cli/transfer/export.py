@@ -10,15 +10,17 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from memd.base.errors import CallerError, InvalidError, InvalidStateError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
-from memd.base.paths import require_folder_of
+from memd.base.paths import Paths, require_folder_of
+from memd.base.settings import find
 from memd.cli import console, options
+from memd.cli.access.client import add_command
 from memd.cli.connection import LONG_SECONDS_MAX, daemon, iter_items, iter_pages
 from memd.cli.notes.send import FileOutcome, in_batches
 from memd.cli.progress import Progress
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
 
 HEADER = {"memd": "export", "v": 1}
 """Header of an export of one agent's visible memories."""
-WHOLE_VERSION = 3
+WHOLE_VERSION = 4
 WHOLE = {"memd": "export", "v": WHOLE_VERSION}
 """Header of a full export."""
 END = "end"
+CLIENT = "client"
 MEMORY = "memory"
 """The kind of a memory. An export of one agent has only memories, and leaves the kind out."""
 
@@ -120,6 +123,10 @@ def export(
     others = kinds.total() - kinds[MEMORY] - kinds[END]
     rest = f" and {console.count(others, 'other record')}" if others else ""
     console.note(f"exported {console.count(kinds[MEMORY], 'memory')}{rest}")
+    if agent is None:
+        settings = find(Paths.resolve().config_file)
+        more = "" if settings is None else f", and the settings in {settings}"
+        console.note(f"not exported: clients' keys{more}")
     for name in damaged[:_PROBLEMS_MAX]:
         console.note(f"damaged, not exported: {name}")
     if damaged:
@@ -202,14 +209,18 @@ def import_records(
     """
     end_lines: list[int] = []
     problems: list[str] = []
+    clients: list[dict[str, Any]] = []
     count = 0
     lines = _lines(outcome.file, problems, end_lines)
     for batch in in_batches(lines, _BATCH_ITEMS_MAX, _BATCH_BYTES_MAX):
         count += len(batch)
+        clients += [record for _, record in batch if record.get("kind") == CLIENT]
         if not dry_run:
             _send(client, batch, outcome, problems)
         tell(f"importing {outcome.file.name}, {console.count(count, 'record')}")
-    if dry_run:
+    if not dry_run:
+        outcome.notes += _next_steps(client, clients)
+    else:
         records = console.count(count, "record")
         outcome.problems.append(f"{records}; duplicates are detected when they are sent")
     if outcome.skipped:
@@ -222,6 +233,21 @@ def import_records(
         raise InvalidError("the file is truncated: its end is missing")
     if problems:
         raise InvalidError(f"not imported: {len(problems):,} of {console.count(count, 'record')}")
+
+
+def _next_steps(client: Client, records: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what this computer lacks after the import of *records* of clients, as lines."""
+    lines = ["the settings are not moved, such as access rules of facts (docs/move.md)"]
+    closed = {item["name"] for item in client.call("client.list")["items"] if item["revoked_at"]}
+    commands = [
+        add_command(record)
+        for record in records
+        if record.get("name") in closed and record.get("revoked_at") is None
+    ]
+    if commands:
+        lines.append("keys are not moved, and these clients' agents are closed without; make them:")
+        lines += commands
+    return lines
 
 
 def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Line]:

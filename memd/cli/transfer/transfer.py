@@ -263,6 +263,8 @@ def _report_file(outcome: FileOutcome) -> None:
     if outcome.new or outcome.replaced or outcome.moved or outcome.skipped:
         counts = _summary({count: getattr(outcome, count) for count in COUNTS})
         console.out(f"{name}{_placement(outcome)}: {counts}")
+    for line in outcome.notes:
+        console.note(console.line(line))
 
 
 def _placement(outcome: FileOutcome) -> str:

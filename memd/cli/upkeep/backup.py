@@ -7,7 +7,8 @@ daemon only records where the copy is (docs/decisions/0080).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,9 @@ from memd.cli.connection import LONG_SECONDS_MAX, daemon
 from memd.cli.progress import Progress
 from memd.cli.upkeep.upkeep import call_or_run, run_offline
 
-KEYS = ".keys"
+KEYS, SETTINGS = ".keys", ".settings"
+"""What is beside a copy has its name and one of these."""
+_LINES_SHOWN = 20
 
 
 @options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
@@ -42,13 +45,18 @@ def backup(
 ) -> None:
     """Back up the database to a verified copy. Prints its path.
 
-    The daemon keeps running. "memd restore" restores the copy, on this or another computer.
+    The daemon keeps running. "memd restore" restores the copy, on this or another computer. The
+    settings file is copied to a file beside it.
     """
     path = Path(call_or_run("store.backup", "copying")) if target is None else _back_up_to(target)
-    keys = _keys_to(Paths.resolve().keys_dir, path) if with_keys else []
-    if console.print_if_json({"path": str(path), "keys": keys}):
+    paths = Paths.resolve()
+    keys = _keys_to(paths.keys_dir, path) if with_keys else []
+    settings = _settings_to(paths, path)
+    if console.print_if_json({"path": str(path), "keys": keys, "settings": settings}):
         return
     console.out(console.line(str(path)))
+    if settings is not None:
+        console.note(f"settings: {settings}")
     if with_keys:
         console.note(f"keys: {', '.join(keys) or 'none'}")
 
@@ -61,22 +69,46 @@ def restore(
     """Restore a backup and keep the current database beside it.
 
     The daemon must be stopped. The backup is verified first; keys beside it (--with-keys) are
-    restored, too.
+    restored, too, and its settings where this profile has none.
     """
+    from memd.base.settings import find
     from memd.store.file.restore import restore as restore_file
 
     if not file.is_file():
         raise NotFoundError(f"{file} does not exist")
-    paths = Paths.resolve().with_settings()
+    copied = find(file.with_name(f"{file.name}{SETTINGS}.toml"))
+    paths = Paths.resolve().with_settings(copied)
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with hold_store(paths):
         if paths.database.exists():
             console.confirm(f"Replace {paths.database} by {file}?", yes=yes)
         done = restore_file(file, paths.database, paths.anchors, _stamp())
         keys = _keys_from(file, paths.keys_dir)
-    if console.print_if_json({**done._asdict(), "keys": keys}):
+        settings, differences = _settings_from(copied, paths)
+    here = {path.stem for path in paths.keys_dir.glob("*.key")}
+    missing = [name for name in done.clients if name not in here]
+    more = {"keys": keys, "missing_keys": missing, "settings": settings}
+    if console.print_if_json({**done._asdict(), **more, "settings_differ": differences}):
         return
     _report(done, keys)
+    if missing:
+        names = ", ".join(describe_client(name, done.clients[name]) for name in missing)
+        console.note(f"keys that are not here: {names}")
+        console.note(
+            "  copy their files from the old computer, or make new ones: memd client revoke NAME, "
+            "memd client add NAME"
+        )
+    if settings is not None:
+        console.note(f"settings: {settings}")
+    if differences:
+        console.note(f"the settings here stay as they are; they differ from {copied}:")
+        for line in (*differences[:_LINES_SHOWN], *_rest(differences)):
+            console.note(f"  {console.line(line)}")
+
+
+def describe_client(name: str, agent: str | None) -> str:
+    """Return the client's name with its agent, if it has one."""
+    return console.line(f"{name} (agent {agent})" if agent else name)
 
 
 @contextmanager
@@ -153,11 +185,48 @@ def _keys_from(copy: Path, folder: Path) -> list[str]:
     return names
 
 
+def _settings_to(paths: Paths, copy: Path) -> str | None:
+    """Copy the settings file beside *copy* and return where; None without a settings file."""
+    from memd.assist.connect import files
+    from memd.base.settings import find
+
+    file = find(paths.config_file)
+    if file is None:
+        return None
+    target = copy.with_name(f"{copy.name}{SETTINGS}{file.suffix}")
+    files.write(target, file.read_text("utf-8"))
+    return str(target)
+
+
+def _settings_from(copied: Path | None, paths: Paths) -> tuple[str | None, list[str]]:
+    """Put the *copied* settings in place where there are none.
+
+    Returns their new path, or how the settings here differ from them.
+    """
+    from memd.assist.connect import files
+    from memd.base.settings import find, leaves, read
+
+    if copied is None:
+        return None, []
+    file = find(paths.config_file)
+    if file is None:
+        target = paths.config_file.with_suffix(copied.suffix)
+        files.write(target, copied.read_text("utf-8"))
+        return str(target), []
+    here, there = leaves(read(file)), leaves(read(copied))
+
+    def value(tree: dict[str, Any], key: str) -> str:
+        return json.dumps(tree[key], ensure_ascii=False, default=str) if key in tree else "not set"
+
+    return None, [
+        f"{key}: here {value(here, key)}, in the backup {value(there, key)}"
+        for key in sorted(here.keys() | there.keys())
+        if value(here, key) != value(there, key)
+    ]
+
+
 def _stamp() -> str:
     return from_us(SystemClock().now_us()).strftime("%Y%m%dT%H%M%S%f")
-
-
-_LOST_SHOWN = 20
 
 
 @options.examples("memd repair", "memd repair --yes --json")
@@ -190,9 +259,13 @@ def repair(yes: options.Yes = False) -> None:
         raise console.CommandExit(console.Exit.ERROR)
 
 
-def _list(label: str, lines: tuple[str, ...]) -> None:
+def _list(label: str, lines: Sequence[str]) -> None:
     console.out(f"{label + ':':<22} {len(lines) or 'nothing'}")
-    for line in lines[:_LOST_SHOWN]:
+    for line in (*lines[:_LINES_SHOWN], *_rest(lines)):
         console.out(f"  {console.line(line)}")
-    if len(lines) > _LOST_SHOWN:
-        console.out(f"  and {len(lines) - _LOST_SHOWN:,} more: --json lists all")
+
+
+def _rest(lines: Sequence[str]) -> list[str]:
+    """Return the line that stands for the lines which are not shown, if any."""
+    more = len(lines) - _LINES_SHOWN
+    return [f"and {more:,} more: --json lists all"] if more > 0 else []

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from memd.base.finish import finish
 from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin
@@ -144,7 +145,12 @@ async def dump(context: Context, params: DumpParams) -> DumpPage:
     "store.load", "Import what store.dump returned, exactly.", scope="admin", repeats="when done"
 )
 async def load(context: Context, params: LoadParams) -> LoadResult:
-    return await context.rooms.moving.load(context.caller, params.items)
+    async def change() -> LoadResult:
+        done = await context.rooms.moving.load(context.caller, params.items)
+        await context.rooms.clients.load()
+        return done
+
+    return await finish(change)
 
 
 def _with_import_key(caller: Caller, entry: MemoryEntry) -> Caller:

@@ -11,7 +11,7 @@ import hmac
 import json
 from typing import NamedTuple, cast
 
-from memd.base.clock import from_us
+from memd.base.clock import from_us, to_us
 from memd.domain.caller import Scope
 from memd.domain.enums import AutonomyLevel, SeniorityLevel
 from memd.domain.org.access import KeyedClient
@@ -74,10 +74,11 @@ def _row(columns: _Columns) -> ClientRow:
     return ClientRow(key_hash, client)
 
 
-def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> None:
+def put(conn: Writing, client: KeyedClient, key_hash: bytes) -> None:
     """Give *client* a key, which replaces an earlier key of the same name."""
+    created_us = to_us(client.created_at)
     agent_key = (
-        None if client.agent_id is None else names.ensure_agent(conn, client.agent_id, now_us)
+        None if client.agent_id is None else names.ensure_agent(conn, client.agent_id, created_us)
     )
     row = {
         "client_id": client.name,
@@ -86,8 +87,8 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
         "seniority": client.seniority and client.seniority.value,
         "autonomy_level": client.autonomy_level and client.autonomy_level.value,
         "scopes": json.dumps(sorted(client.scopes)),
-        "created_at_us": now_us,
-        "revoked_at_us": None,
+        "created_at_us": created_us,
+        "revoked_at_us": to_us(client.revoked_at),
     }
     conn.put("client", row, "client_id")
     changes.touch(conn, key_hash, json.dumps(row, default=bytes.hex, sort_keys=True).encode())

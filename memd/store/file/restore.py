@@ -30,13 +30,15 @@ _PROBLEMS_LISTED = 3
 class RestoreResult(NamedTuple):
     """The outcome of a restore.
 
-    *forgotten* are the ids of restored memories that the replaced store had erased.
+    *forgotten* are the ids of restored memories that the replaced store had erased; *clients* are
+    those with a valid key, by name, and the agent of each.
     """
 
     path: str
     memories: int
     replaced: str | None
     forgotten: tuple[str, ...]
+    clients: dict[str, str | None]
 
 
 def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreResult:
@@ -51,6 +53,7 @@ def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreRes
         copy_store(copy, staged)
         memories = _validate(staged)
         forgotten = _forgotten_since(staged, database)
+        clients = _clients_with_keys(staged)
         old_store = keep_old(database, anchors, stamp, "replaced") if database.exists() else None
         replace_store(staged, database)
     except apsw.Error as error:
@@ -58,9 +61,8 @@ def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreRes
     finally:
         for leftover in (staged, _with_ending(staged, "-wal"), _with_ending(staged, "-shm")):
             leftover.unlink(missing_ok=True)
-    return RestoreResult(
-        str(database), memories, None if old_store is None else str(old_store), forgotten
-    )
+    replaced = None if old_store is None else str(old_store)
+    return RestoreResult(str(database), memories, replaced, forgotten, clients)
 
 
 def replace_store(staged: Path, database: Path) -> None:
@@ -121,6 +123,21 @@ def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
     with open_offline(staged) as conn:
         ids = conn.list_texts("SELECT memory_id FROM memory ORDER BY memory_key")
         return tuple(memory_id for memory_id in ids if memory_id in erased)
+
+
+def _clients_with_keys(staged: Path) -> dict[str, str | None]:
+    with open_offline(staged) as conn:
+        return dict(
+            conn.execute(
+                """
+                SELECT c.client_id, a.agent_id
+                  FROM client AS c
+                       LEFT JOIN agent AS a ON a.agent_key = c.agent_key
+                 WHERE c.key_hash IS NOT NULL AND c.revoked_at_us IS NULL
+                 ORDER BY c.client_id
+                """
+            )
+        )
 
 
 def keep_old(database: Path, anchors: Path, stamp: str, why: str) -> Path:

@@ -38,6 +38,16 @@ _KINDS: Final[Mapping[str, _RecordKind]] = {
          ORDER BY agent_key
         """
     ),
+    "client": _RecordKind(
+        """
+        SELECT c.client_key, c.client_id AS name, a.agent_id, c.seniority, c.autonomy_level,
+               c.scopes AS scopes_json, c.created_at_us, c.revoked_at_us
+          FROM client AS c
+               LEFT JOIN agent AS a ON a.agent_key = c.agent_key
+         WHERE c.key_hash IS NOT NULL AND c.client_key > :k0
+         ORDER BY c.client_key
+        """
+    ),
     "session": _RecordKind(
         """
         SELECT s.session_key, a.agent_id, s.session_id, p.project_id, c.client_id AS client,

@@ -155,6 +155,7 @@ def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcom
 
 _LOADERS: Mapping[type[Record], Callable[[ImportTarget, Any], ImportOutcome]] = {
     records.AgentRecord: profile.store_agent,
+    records.ClientRecord: profile.store_client,
     records.SessionRecord: profile.store_session,
     records.TextRecord: profile.store_text,
     records.MessageRecord: profile.store_message,

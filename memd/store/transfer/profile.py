@@ -1,14 +1,16 @@
-"""Import agents, sessions, messages, source texts, preferences, learnings and patterns."""
+"""Import agents, clients, sessions, messages, source texts, preferences, learnings and patterns."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
 
-from memd.base.clock import to_us
+from memd.base.clock import from_us, to_us
 from memd.base.errors import NotFoundError
+from memd.domain.org.access import KeyedClient
 from memd.domain.transfer import (
     AgentRecord,
+    ClientRecord,
     LearningRecord,
     MessageRecord,
     PatternRecord,
@@ -16,7 +18,7 @@ from memd.domain.transfer import (
     SessionRecord,
     TextRecord,
 )
-from memd.store.access import agents, names
+from memd.store.access import agents, clients, names
 from memd.store.access.agents import AgentRow
 from memd.store.access.deletions import is_deleted_since
 from memd.store.learn import learnings, playbook
@@ -45,6 +47,26 @@ def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
     if current == row:
         return "known"
     agents.configure(target.conn, key, row)
+    return "stored"
+
+
+def store_client(target: ImportTarget, record: ClientRecord) -> ImportOutcome:
+    """Store a client as one whose key was revoked, unless it has or had a key here.
+
+    So nobody without a key may act for its agent, as where the record comes from.
+    """
+    if any(row.client.name == record.name for row in clients.list_clients(target.conn)):
+        return "known"
+    client = KeyedClient(
+        name=record.name,
+        agent_id=record.agent_id,
+        seniority=record.seniority,
+        autonomy_level=record.autonomy_level,
+        scopes=frozenset(record.scopes),
+        created_at=record.created_at,
+        revoked_at=record.revoked_at or from_us(target.now_us),
+    )
+    clients.put(target.conn, client, target.salt())  # shorter than a hash, so it is of no key
     return "stored"
 
 

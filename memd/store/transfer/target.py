@@ -25,6 +25,7 @@ class ImportTarget:
     salt: Callable[[], bytes]
     learn: Learn
     """Extracts the statements of an operation."""
+    now_us: int
     unindexed: list[int] = field(default_factory=list)
     """Keys of new memories whose contexts are not written and which are not indexed yet."""
 
