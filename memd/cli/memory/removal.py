@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from memd.base.errors import InvalidError, MemoryNotFoundError
+from memd.base.errors import InvalidError, MemdError, MemoryNotFoundError
 from memd.cli import console, options
 from memd.cli.connection import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
 from memd.cli.notes.folder import absolute
@@ -80,8 +82,9 @@ def trash_list(
     agent: options.Agent = None,
 ) -> None:
     """List the trash, and when each memory is erased."""
+    page = call("trash.list", limit=limit, after=after, agent_id=agent)
     print_items(
-        call("trash.list", limit=limit, after=after, agent_id=agent),
+        page,
         (
             id_column(),
             time_column("DELETED", "trashed_at"),
@@ -91,6 +94,19 @@ def trash_list(
         ),
         nothing="the trash is empty" if after is None else "no more deleted memories",
     )
+    if agent is None and after is None and not (page["items"] or console.is_json()):
+        _report_other_trash(limit)
+
+
+def _report_other_trash(limit: int) -> None:
+    """Report to stderr how many memories are in the trash of other agents."""
+    with suppress(MemdError):
+        for other in call("agent.list")["items"]:
+            page = call("trash.list", limit=limit, agent_id=other["agent_id"])
+            if number := len(page["items"]):
+                count = f"{number:,}{' or more' if page['next'] else ''}"
+                command = f"memd trash list --agent {shlex.quote(other['agent_id'])}"
+                console.note(f"{count} of agent {console.line(other['agent_id'])}: {command}")
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")

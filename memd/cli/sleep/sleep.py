@@ -11,6 +11,7 @@ from memd.cli import console, options
 from memd.cli.connection import LONG_SECONDS_MAX, call, daemon
 from memd.cli.progress import Progress
 from memd.cli.project import folder_name
+from memd.cli.sleep.changes import print_changes
 from memd.cli.tables import id_column, report_next, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
@@ -307,6 +308,7 @@ def _print_run(run: dict[str, Any]) -> None:
         console.out(f"  {line}")
     for line in _faults(run):
         console.out(f"  {line}")
+    print_changes(run)
     _print_undo(run)
 
 

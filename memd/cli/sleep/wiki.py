@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.cli import console, options
 from memd.cli.connection import LONG_SECONDS_MAX, daemon
+from memd.cli.memory.answers import report_other_agents
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -36,6 +37,13 @@ def wiki(
         console.note(
             f"{console.count(done['raw'], 'memory')}, {console.count(done['wiki'], 'summary')}"
         )
+    if done["raw"] == 0 and not console.is_json():
+        report_other_agents(agent)
+    _report_problems(done)
+
+
+def _report_problems(done: dict[str, Any]) -> None:
+    """Report to stderr what the export lacks, and exit if it wrote nothing or not everything."""
     for view in done["cut"]:
         console.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
-from memd.domain.enums import RunKind, RunState
+from memd.domain.enums import MemoryState, RunKind, RunState
 from memd.domain.sleep.consolidation import ArchivalIndexEntry, ArchivalModeAssignment
-from memd.domain.values import Count, Name, ProjectId, Time, Value
+from memd.domain.values import Count, Name, ProjectId, Text, Time, Value
 
 
 class NapDetail(Value):
@@ -98,6 +98,16 @@ class StepReport(Value):
     """The number of transactions."""
 
 
+class RunChange(Value):
+    """A memory that a run made or moved, and its state after the run."""
+
+    id: Name
+    agent_id: Name
+    state: MemoryState
+    text: Text | None = None
+    """The beginning; None if it was quarantined before the run, or is damaged."""
+
+
 class RunReport(Value):
     """A run: its kind, state and results."""
 
@@ -126,8 +136,10 @@ class RunReport(Value):
     mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
     archival_index: tuple[ArchivalIndexEntry, ...] = ()
     """The archival ids of the removed memories that were archived."""
+    changes: tuple[RunChange, ...] = ()
+    """All memories whose state it changed, also those that were hidden before."""
     left_out: Count = 0
-    """The number of further removed or made memories."""
+    """The number of further changes."""
     memories_after: Count | None = None
     """Where ``sleep.report`` continues with those, None if there are none."""
 

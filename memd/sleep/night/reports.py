@@ -9,16 +9,22 @@ from memd.base.clock import from_us
 from memd.base.errors import InvalidStateError, NotFoundError
 from memd.base.limits import RUN_MEMORIES_MAX
 from memd.domain.caller import Caller
-from memd.domain.enums import RunKind, RunState
+from memd.domain.enums import MemoryState, RunKind, RunState
 from memd.domain.sleep.consolidation import ArchivalIndexEntry, ArchivalMode, ArchivalModeAssignment
-from memd.domain.sleep.sleep import RunReport, StepReport
+from memd.domain.sleep.sleep import RunChange, RunReport, StepReport
+from memd.guard.secrets import screen
 from memd.sleep.night.backoff import DiskRetries
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.memory import groups
+from memd.store.memory import groups, memories
+from memd.store.memory.rows import StoredMemory
 from memd.store.run import run_memories, runs
+from memd.store.run.run_memories import RunMemoryRow
 from memd.store.run.runs import RunRow
+from memd.view.view import one_line
+
+EXCERPT_CHARS = 100
 
 
 async def find_run(db: Database, run_id: str) -> RunRow:
@@ -52,9 +58,10 @@ async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, A
 
     def work(conn: Reading) -> dict[str, Any]:
         agents = [names.agent_key(conn, agent_id)]
-        memories = _memory_fields(conn, row.run_key, agents, 0)
-        report = build_report(row, []).model_copy(update=memories)
-        return report.model_dump(mode="json", include={"run_id", "kind", *memories})
+        fields = _memory_fields(conn, row.run_key, agents, 0)
+        report = build_report(row, []).model_copy(update=fields)
+        ids = fields.keys() - {"changes"}
+        return report.model_dump(mode="json", include={"run_id", "kind", *ids})
 
     return await db.read(work)
 
@@ -63,7 +70,8 @@ def _memory_fields(
     conn: Reading, run_key: int, agents: Sequence[int], after: int
 ) -> dict[str, Any]:
     rows, left_out = run_memories.list_changes(conn, run_key, agents, after, RUN_MEMORIES_MAX)
-    removed = {row.memory_id: row for row in rows if not row.is_made}
+    removed = {row.memory_id: row for row in rows if row.is_hidden}
+    entries = memories.by_keys(conn, [row.memory_key for row in rows])
     return {
         "removed_ids": tuple(removed),
         "summary_ids": tuple(row.memory_id for row in rows if row.is_made),
@@ -81,9 +89,24 @@ def _memory_fields(
             for row in removed.values()
             if row.archival_id is not None
         ),
+        "changes": tuple(
+            RunChange(
+                id=row.memory_id,
+                agent_id=row.agent_id,
+                state=MemoryState(row.after),
+                text=_excerpt(row, entries.get(row.memory_key)),
+            )
+            for row in {row.memory_key: row for row in rows}.values()  # the last one of each
+        ),
         "left_out": left_out,
         "memories_after": rows[-1].change if left_out else None,
     }
+
+
+def _excerpt(row: RunMemoryRow, memory: StoredMemory | None) -> str | None:
+    if memory is None or row.before == MemoryState.QUARANTINED:
+        return None
+    return one_line(screen(memory.content).text)[:EXCERPT_CHARS]
 
 
 async def load_page(

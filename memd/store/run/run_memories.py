@@ -1,4 +1,4 @@
-"""List the memories that a run hid and made, from its ledger."""
+"""List the memories that a run made and moved, from its ledger."""
 
 from __future__ import annotations
 
@@ -8,31 +8,42 @@ from typing import Any, NamedTuple
 
 from memd.store.file.connect import Reading
 
-# Made by the run, or visible before and hidden afterwards. A change from compressed to archived
-# does not count: the memory was hidden before.
-_TOUCHED = """
+_CHANGED = """
   FROM run_change AS c
        JOIN memory AS m ON m.memory_key = c.memory_key
  WHERE c.run_key = :run_key AND c.change > :after
    AND m.agent_key IN (SELECT value FROM json_each(:agents))
-   AND (c.what = 'made'
-        OR (c.before ->> '$.state' IN ('active', 'pending')
-            AND c.after ->> '$.state' NOT IN ('active', 'pending')))
+   AND (c.what = 'made' OR c.before ->> '$.state' <> c.after ->> '$.state')
 """  # put together from constants of this module only
 # ruff: noqa: S608
+_VISIBLE = {"active", "pending"}
 
 
 class RunMemoryRow(NamedTuple):
-    """A memory that a run made or hid.
+    """A memory that a run made or moved to another state.
 
     *mode* is "abstractive" or "extractive" if a summary was made of it, else None.
     """
 
     change: int
+    memory_key: int
     memory_id: str
-    is_made: bool
+    agent_id: str
+    before: str | None
+    """Its state before the run; None if the run made it."""
+    after: str
     archival_id: str | None
     mode: str | None
+
+    @property
+    def is_made(self) -> bool:
+        """Return whether the run made it."""
+        return self.before is None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Return whether the run hid it. What was hidden before does not count."""
+        return self.before in _VISIBLE and self.after not in _VISIBLE
 
 
 def list_changes(
@@ -48,21 +59,23 @@ def list_changes(
     }  # fmt: skip
     rows = conn.execute(
         f"""
-        SELECT c.change, m.memory_id, c.what = 'made', c.after ->> '$.archive[0]',
+        SELECT c.change, m.memory_key, m.memory_id,
+               (SELECT a.agent_id FROM agent AS a WHERE a.agent_key = m.agent_key),
+               c.before ->> '$.state', c.after ->> '$.state', c.after ->> '$.archive[0]',
                (SELECT substr(t.tag, 6)
                   FROM derived AS d
                        JOIN memory_tag AS t ON t.memory_key = d.to_key
                  WHERE d.from_key = c.memory_key
                    AND t.tag IN ('mode:abstractive', 'mode:extractive')
                  LIMIT 1)
-        {_TOUCHED}
+        {_CHANGED}
          ORDER BY c.change
          LIMIT :limit
         """,
         {**params, "limit": limit},
     )
-    page = [RunMemoryRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
+    page = [RunMemoryRow._make(row) for row in rows]
     if len(page) < limit:
         return page, 0
     next_params = {**params, "after": page[-1].change}
-    return page, conn.get_count(f"SELECT count(*) {_TOUCHED}", next_params)
+    return page, conn.get_count(f"SELECT count(*) {_CHANGED}", next_params)

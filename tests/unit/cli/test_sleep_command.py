@@ -39,6 +39,8 @@ RUN: dict[str, Any] = {
     "session_id": None,
     "project_id": None,
     "client": None,
+    "changes": [],
+    "left_out": 0,
 }
 NAP: dict[str, Any] = {
     **RUN,
