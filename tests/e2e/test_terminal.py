@@ -426,7 +426,7 @@ def test_a_night_of_later_is_rehearsed_on_the_first_day_and_changes_nothing(
             client.add(f"On day {number} we spoke of the harbour crane and of its {number} ropes")
         wait_until(lambda: pending(client) == 0, "every memory has its vector")
         today = memd.piped("sleep", "--dry-run")
-        assert "memories younger than a day are left alone" in today.out
+        assert "left alone are memories younger than a day" in today.out
         assert "memd sleep --dry-run --in 30" in today.err
         later = memd.piped("sleep", "--dry-run", "--in", "30", "--json").json
         assert [step["name"] for step in later["steps"]] == ["consolidation"]

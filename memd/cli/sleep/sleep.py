@@ -32,9 +32,10 @@ _UNDOABLE = {"night", "compress", "nap"}
 _LATEST_SHOWN = 5
 
 _WHY_NOTHING = {
-    "night": "nothing to do; memories younger than a day are left alone",
-    "compress": "nothing to do; sessions used in the last six hours are left alone, and so are few "
-    "sessions without --force",
+    "night": "nothing to do; left alone are memories younger than a day, what naps made, and "
+    "sessions and sources with less than three others",
+    "compress": "nothing to do; left alone are sessions that have a digest, have a single turn or "
+    "were used in the last six hours; without --force also up to ten others",
     "nap": "nothing new to remember",
 }
 """Why a run of each kind did nothing."""
@@ -121,7 +122,8 @@ def compress(
 ) -> None:
     """Replace the oldest sessions by short summaries.
 
-    It needs more than ten sessions. The originals stay in the archive, and the run can be undone.
+    It needs more than ten sessions. A session that has a digest of a nap keeps its turns: the
+    digest is its summary. The originals stay in the archive, and the run can be undone.
     """
     params = options.without_none(force=force, sessions=sessions, agent_id=agent)
     _run("sleep.compress", params, "compressing")

@@ -152,13 +152,16 @@ def test_a_list_of_runs_tells_the_session_of_each_nap(capsys: pytest.CaptureFixt
         ),
         (
             {**RUN, "steps": [], "detail": {}},
-            ["nothing to do; memories younger than a day are left alone"],
+            [
+                "nothing to do; left alone are memories younger than a day, what naps made, and "
+                "sessions and sources with less than three others"
+            ],
         ),
         (
             {**RUN, "kind": "compress", "steps": [], "detail": {}},
             [
-                "nothing to do; sessions used in the last six hours are left alone, "
-                "and so are few sessions without --force"
+                "nothing to do; left alone are sessions that have a digest, have a single turn or "
+                "were used in the last six hours; without --force also up to ten others"
             ],
         ),
         ({**RUN, "kind": "nap", "steps": [], "detail": {}}, ["nothing new to remember"]),
