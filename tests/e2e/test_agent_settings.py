@@ -89,11 +89,13 @@ def test_a_person_sets_looks_and_lists(tmp_path: Path) -> None:
         refused = memd("set", "bob", "--level", "none")
         wrong = [
             memd("set", "ada", "--retain", "social"),
+            memd("set", "ada", "--retain", "chair=forever"),
             memd("set", "ada", "--retention-days", "soon"),
             memd("set", "ada"),
         ]
         day = memd("set", "ada", "--retention-days", "1")
-        forever = memd("set", "ada", "--retention-days", "forever", "--json")
+        both = ("--retention-days", "forever", "--retain", "social=forever", "--json")
+        forever = memd("set", "ada", *both)
 
     answer = json.loads(changed.stdout)
     assert answer["settings"]["retention_days"] == 90
@@ -105,6 +107,9 @@ def test_a_person_sets_looks_and_lists(tmp_path: Path) -> None:
     assert [item["agent_id"] for item in json.loads(listed.stdout)["items"]] == ["ada", "bob"]
     assert refused.returncode != 0
     assert "memory.agents.bob.level" in refused.stderr
-    assert [each.returncode for each in wrong] == [2, 2, 2]
+    assert [each.returncode for each in wrong] == [2, 2, 2, 2]
     assert day.stdout.splitlines()[2].split()[:3] == ["kept:", "1", "day"]
-    assert json.loads(forever.stdout)["settings"]["retention_days"] is None
+    answer = json.loads(forever.stdout)
+    assert answer["settings"]["retention_days"] is None
+    assert answer["settings"]["retention_overrides"] == []
+    assert answer["origins"]["retention_overrides"] == "default"

@@ -12,6 +12,7 @@ from memd.base.errors import InvalidError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon
 from memd.cli.tables import print_items, text_column, word_column
+from memd.domain.enums import MemoryCategory
 
 _FOREVER = "forever"
 _ORIGINS = {"file": "the settings file", "call": "memd agent set", "default": "default"}
@@ -21,7 +22,7 @@ _ORIGINS = {"file": "the settings file", "call": "memd agent set", "default": "d
 @options.examples(
     "memd agent set reviewer --level project",
     "memd agent set reviewer --retention-days 90 --retain episodic=30 --retain social=365",
-    "memd agent set reviewer --retention-days forever",
+    "memd agent set reviewer --retention-days forever --retain episodic=forever",
 )
 def set_(
     name: Annotated[str, "NAME", "Name of the agent."],
@@ -32,7 +33,9 @@ def set_(
         str | None, "--retention-days N", "Days to keep memories; forever: as the settings say."
     ] = None,
     retain: Annotated[
-        list[str] | None, "--retain CATEGORY=DAYS", "Retention of one category; replaces all rules."
+        list[str] | None,
+        "--retain CATEGORY=DAYS",
+        "Retention of one category; replaces all rules; forever in place of DAYS removes its rule.",
     ] = None,
 ) -> None:
     """Change the settings of an agent. Options that are not given stay unchanged."""
@@ -40,7 +43,8 @@ def set_(
     if retention_days is not None:
         params["retention_days"] = _days("--retention-days", retention_days)
     if retain:
-        params["retention_overrides"] = [_rule(text) for text in retain]
+        rules = [_rule(text) for text in retain]
+        params["retention_overrides"] = [rule for rule in rules if rule["retention_days"]]
     if not params:
         raise InvalidError(
             "nothing to set was named", hint="give --level, --retention-days or --retain"
@@ -111,15 +115,17 @@ def _days(option: str, text: str) -> int | None:
 
 
 def _rule(text: str) -> dict[str, Any]:
-    """Parse CATEGORY=DAYS into a retention rule.
+    """Parse CATEGORY=DAYS into a retention rule; "forever" is None, which is no rule.
 
-    >>> _rule("social=365")
-    {'category': 'social', 'retention_days': 365}
+    >>> _rule("social=365"), _rule("episodic=forever")["retention_days"]
+    ({'category': 'social', 'retention_days': 365}, None)
     """
-    category, _, days = text.partition("=")
-    if not days.isdecimal() or int(days) < 1:
+    category, equals, days = text.partition("=")
+    if not equals:
         raise InvalidError(
             f"--retain must be CATEGORY=DAYS, not {text}",
             hint="memd agent set NAME --retain episodic=30",
         )
-    return {"category": category, "retention_days": int(days)}
+    if category not in set(MemoryCategory):
+        raise InvalidError(f"--retain must be {', '.join(MemoryCategory)}, not {category}")
+    return {"category": category, "retention_days": _days(f"--retain {category}", days)}
