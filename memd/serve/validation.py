@@ -21,6 +21,8 @@ from memd.domain.values import Value
 V = TypeVar("V", bound=Value)
 
 _ERRORS_SHOWN = 3
+_NAMES_SHOWN = 20
+"""Names of missing fields: all of a record."""
 _SUBJECT: Final = re.compile(r"\A[A-Z][a-z]+ should")  # "Input should", "Value should" ...
 _REWORDINGS: Final = (
     ("'", ""), (" after validation", ""), ("Field required", "is required"),
@@ -44,14 +46,23 @@ def validate(model: type[V], params: dict[str, Any]) -> V:
         # is reported.
         above = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
         details = [detail for detail in details if detail["loc"] not in above]
+        missing = [_path(detail["loc"], params) for detail in details if _is_missing(detail)]
+        listed = missing[:_NAMES_SHOWN] if len(missing) > 1 else []
+        parts = [f"required: {', '.join(listed)}"] if listed else []
+        others = [detail for detail in details if not (listed and _is_missing(detail))]
         problems = [
             (_path(detail["loc"], params), _rule(model, detail))
-            for detail in details[:_ERRORS_SHOWN]
+            for detail in others[:_ERRORS_SHOWN]
         ]
-        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
-        if more := len(details) - len(problems):
-            message += f"; and {more} more"
-        raise InvalidError(message, field=problems[0][0] or None) from None
+        parts += [f"{path}: {rule}" if path else rule for path, rule in problems]
+        if more := len(details) - len(problems) - len(listed):
+            parts.append(f"and {more} more")
+        field = listed[0] if listed else problems[0][0]
+        raise InvalidError("; ".join(parts), field=field or None) from None
+
+
+def _is_missing(detail: Any) -> bool:
+    return bool(detail["type"] == "missing")
 
 
 def _path(loc: tuple[int | str, ...], params: Any) -> str:

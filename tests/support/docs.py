@@ -99,6 +99,7 @@ def cli_page() -> str:
 
 def api_page() -> str:
     """Return ``docs/api.md``."""
+    from memd.records.entities import ENTITIES
     from memd.serve.routes.routes import methods, records
 
     bare = [f"`{method.name}`" for method in methods().values() if _is_array(method.result)]
@@ -111,6 +112,9 @@ def api_page() -> str:
     for method in (*methods().values(), *records().values()):
         params = ", ".join(_params(method.params)) or "none"
         parts.append(f"| `{method.name}` | {method.scope} | {method.summary} | {params} |")
+    parts += ["", "## Fields of records", "", "| entity | fields |", "|---|---|"]
+    for entity in ENTITIES.values():
+        parts.append(f"| `{entity.name}` | {', '.join(_params(entity.model))} |")
     return "\n".join(parts) + "\n"
 
 

@@ -18,11 +18,25 @@ from memd.serve.routes.routes import (
     Params,
     find_nearest,
     methods,
+    records,
 )
 from memd.serve.routes.system import MetricsParams
 from memd.serve.validation import validate
 
 TOLD = "the gate code is 4711"
+
+
+def test_all_that_is_missing_is_named_in_one_go() -> None:
+    model = records()["records.cost_records.save"].params
+    given = {"record": {"id": "c1", "agent_id": "ada", "cost": "x"}}
+    with pytest.raises(InvalidError) as caught:
+        validate(model, given)
+    names = ("task_id", "provider", "model", "input_tokens", "output_tokens", "timestamp")
+    expected = ", ".join(f"record.{name}" for name in names)
+    assert caught.value.message.startswith(f"required: {expected}; record.cost: must be ")
+    assert caught.value.field == "record.task_id"
+    with pytest.raises(InvalidError, match=r"record: is required"):
+        validate(model, {})
 
 
 def test_an_unknown_param_is_told_with_the_one_that_is_meant() -> None:
