@@ -148,7 +148,18 @@ def test_facts_are_asked_for_without_quotes_and_named_where_no_memory_answers(
             "org.write", {"content": "The web framework is Litestar.", "category": "convention"}
         )
     assert "Litestar" in memd("org", "query", *asked).out
-    assert "memd org query searches 1 fact" in memd("search", *asked).err
+    assert "memd org query searches the facts of the organisation" in memd("search", *asked).err
+    with Client(daemon.paths.socket, key=key) as ada:
+        for number in range(7):
+            fact = f"The web framework of service {number} is Flask."
+            ada.call("org.write", {"content": fact, "category": "convention"})
+    most = memd("org", "query", "framework", "-n", "50")
+    assert len(most.out.splitlines()) == 5
+    assert most.err == (
+        "the first 5; org_memory.extended_store.max_retrieved_per_query allows no more\n"
+    )
+    few = memd("org", "query", "framework", "-n", "2")
+    assert few.err == "the first 2; a higher --limit shows more\n"
 
 
 def test_a_project_is_named_by_its_folder_or_a_path_in_it(

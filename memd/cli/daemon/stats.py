@@ -18,6 +18,8 @@ from memd.cli import console, options
 from memd.cli.connection import daemon
 
 _METHODS_SHOWN = 12
+_WORKS = {"compress": "compressions", "undo": "undoings"}
+"""What work is called where adding an s is not enough."""
 DAYS = 90
 
 
@@ -130,7 +132,8 @@ def _uptake(counts: dict[str, int]) -> list[str]:
 
 def _works(works: dict[str, dict[str, float]]) -> list[str]:
     return [
-        f"  {work + 's:':<10}{counts['done']:,.0f}, {counts['failed']:,.0f} failed,"
+        f"  {_WORKS.get(work, work + 's') + ':':<9} {counts['done']:,.0f},"
+        f" {counts['failed']:,.0f} failed,"
         f" {counts['seconds']:.1f} s in total, the last one {counts['last_seconds']:.1f} s"
         for work, counts in works.items()
     ]

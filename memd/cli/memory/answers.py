@@ -124,10 +124,8 @@ def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
     if any(likelihood_word(memory) == "likely" for memory in memories):
         return
     with suppress(MemdError):
-        if facts := call("system.status").get("facts"):
-            console.note(
-                f"memd org query searches {console.count(facts, 'fact')} of the organisation"
-            )
+        if call("system.status").get("facts"):  # of which this agent may not read all
+            console.note("memd org query searches the facts of the organisation")
 
 
 def report_language(text: str) -> None:

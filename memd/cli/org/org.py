@@ -146,6 +146,8 @@ def query(
     text = options.join_words(words) if words else None
     answer = call("org.query", context=text, categories=categories_of(category), limit=limit)
     _print_facts(answer, "no fact matches" if text or category else "no facts")
+    if answer and not console.is_json():
+        _report_limit(len(answer), limit)
 
 
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
@@ -232,6 +234,19 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
         return params
     versions = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
     return {**params, "fact_id": versions[0]["fact_id"]} if versions else params
+
+
+def _report_limit(number: int, limit: int) -> None:
+    """Report to stderr that *number* facts are as many as *limit* or the settings allow."""
+    from memd.base.paths import Paths
+    from memd.cli.upkeep.config import settings_of
+
+    settings, _ = settings_of(Paths.resolve())
+    if number == settings.org_memory.extended_store.max_retrieved_per_query:
+        key = "org_memory.extended_store.max_retrieved_per_query"
+        console.note(f"the first {number}; {key} allows no more")
+    elif number == limit:
+        console.note(f"the first {number}; a higher --limit shows more")
 
 
 def _print_facts(facts: list[dict[str, Any]], nothing: str) -> None:

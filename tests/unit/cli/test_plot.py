@@ -102,6 +102,9 @@ def test_a_person_reads_what_was_counted() -> None:
         "nights:   2, 1 failed, 3.5 s in total, the last one 1.2 s",
     ):
         assert part in output
+    work = {"done": 1.0, "failed": 0.0, "seconds": 2.0, "last_seconds": 2.0}
+    compressions = lines({**METRICS, "works": {"compress": work}}, HISTORY)
+    assert "  compressions: 1, 0 failed" in "\n".join(compressions)
     row = next(line for line in output.splitlines() if "memory.recall" in line)
     assert row.split() == ["memory.recall", "3", "1", "0.9", "4.0", "9.0"]
     assert "method" not in "\n".join(lines(EMPTY, HISTORY))
