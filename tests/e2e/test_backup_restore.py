@@ -198,3 +198,17 @@ def test_settings_that_differ_from_the_backups_stay(home: Path, tmp_path: Path) 
     assert 'org_memory.read_access.adr: here "lead", in the backup "mid"' in differ
     assert "daemon.undo_days: here 3, in the backup not set" in differ
     assert '"lead"' in file.read_text("utf-8")
+
+
+def test_a_data_folder_of_the_backups_settings_is_where_it_is_restored(
+    home: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    with spawned(home) as daemon:
+        assert memd(home, "backup", str(copy)).code == 0
+        daemon.stop()
+    settings = f'[memory.storage]\ndata_dir = "{tmp_path}/memories"\n'
+    (tmp_path / "copy.db.settings.toml").write_text(settings, "utf-8")
+    done = memd(tmp_path / "there", "restore", str(copy), "--json").json
+    assert done["path"] == str(tmp_path / "memories" / "memd.db")
+    assert Path(done["path"]).exists()

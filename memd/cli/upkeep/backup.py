@@ -96,7 +96,7 @@ def restore(
         console.note(f"keys that are not here: {names}")
         console.note(
             "  copy their files from the old computer, or make new ones: memd client revoke NAME, "
-            "memd client add NAME"
+            "then memd client add NAME with the options that memd client list shows"
         )
     if settings is not None:
         console.note(f"settings: {settings}")
