@@ -113,8 +113,8 @@ class Caller:
             raise DeniedError("this client's key is another agent's", field="agent_id")
         if not self.may_be(agent_id):
             raise DeniedError(
-                f"agent {agent_id} has a key: present it",
+                f"agent {agent_id} needs a client key",
                 field="agent_id",
-                hint="set MEMD_CLIENT_KEY_FILE to its file",
+                hint="set MEMD_CLIENT_KEY_FILE to its file; without a valid one: memd client add",
             )
         return replace(self, agent_id=agent_id)

@@ -380,7 +380,10 @@ def test_an_agent_that_had_a_key_is_closed_after_a_move_until_it_has_one_again(
         assert "client add old" not in done.err
         assert "the settings are not moved" in done.err
         for agent in ("conti", "past"):
-            with Client(daemon.paths.socket) as keyless, pytest.raises(DeniedError):
+            with (
+                Client(daemon.paths.socket) as keyless,
+                pytest.raises(DeniedError, match=f"agent {agent} needs a client key"),
+            ):
                 keyless.call("memory.list", {"agent_id": agent})
         with Client(daemon.paths.socket, key=key) as stale, pytest.raises(DeniedError):
             stale.call("memory.list", {})
