@@ -50,7 +50,7 @@ KEYED: Final = frozenset((
     "org.approve", "org.propose", "org.reject", "org.retract", "org.write",
     "owner.set",
     "preference.confirm", "preference.delete", "preference.set",
-    "session.end", "session.move_project", "session.start",
+    "session.end", "session.import", "session.move_project", "session.start",
     "shared.publish", "shared.retract",
     "skill.export",
     "sleep.compress", "sleep.consolidate", "sleep.run", "sleep.undo",
@@ -58,6 +58,7 @@ KEYED: Final = frozenset((
     "trash.restore",
     "wiki.export",
     "tune.activate", "tune.rollback", "tune.start",
+    "usage.report",
 ))  # fmt: skip
 
 

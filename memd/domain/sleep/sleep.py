@@ -88,6 +88,13 @@ class Window(Value):
     consolidated: NapResult | None = None
     """The result of the nap that this report triggered, if the report asked for it."""
 
+    def without_texts(self) -> Window:
+        """Return the window without the texts of its nap, as it may be stored for a repetition."""
+        if self.consolidated is None:
+            return self
+        result = self.consolidated.model_copy(update={"messages": (), "summary_text": ""})
+        return self.model_copy(update={"consolidated": result})
+
 
 class StepReport(Value):
     """One step of a night, and the number of rows it changed."""

@@ -152,7 +152,12 @@ async def distil(context: Context, params: DistilParams) -> DistillationOutcome:
     return await context.rooms.lessons.distil(context.caller, params)
 
 
-@router.method("learn.prune", "Archive lessons that are too old or outweighed.", scope="write")
+@router.method(
+    "learn.prune",
+    "Archive lessons that are too old or outweighed.",
+    scope="write",
+    repeats="when done",
+)
 async def prune(context: Context, params: PruneParams) -> PruneResult:
     ids = await context.rooms.lessons.prune(context.caller, dry_run=params.dry_run)
     return PruneResult(ids=ids)

@@ -204,6 +204,7 @@ Repeats = Literal["in one transaction", "when done", "anew"]
 
 Most writes are one transaction, which stores the answer too. A write of several transactions
 stores it *when done*. An idempotent write, which returns the current state, is done *anew*.
+A method of which only a part is a write, or whose answer has texts, stores it by itself.
 """
 
 IdKind = Literal["memory", "forgettable", "archived", "any agent's", "fact", "run", "session"]

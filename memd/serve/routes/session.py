@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, Field
+from pydantic_core import to_json
 
 from memd.base.limits import (
     FRAME_BYTES_MAX,
@@ -12,6 +14,7 @@ from memd.base.limits import (
     PAGE_ITEMS_MAX,
     SIGNAL_PATH_CHARS_MAX,
 )
+from memd.domain.caller import Caller
 from memd.domain.ingest import MovedProject, Session, SessionHit, SessionMessage, SessionQuery
 from memd.domain.sleep.sleep import ImportedSession, Window
 from memd.domain.values import EventName, Name, NotBlankStr, ProjectId, Time, Value
@@ -173,7 +176,10 @@ async def start(context: Context, params: StartSessionParams) -> Session:
 
 
 @router.method(
-    "session.end", "End a session; memories of level session are dropped.", scope="write"
+    "session.end",
+    "End a session; memories of level session are dropped.",
+    scope="write",
+    repeats="when done",
 )
 async def end(context: Context, params: EndSessionParams) -> Session:
     return await context.rooms.sessions.end(context.caller, params.session_id)
@@ -227,33 +233,40 @@ async def search(context: Context, params: SearchSessionsParams) -> Page[Session
     return Page[SessionHit](items=await context.rooms.sessions.search(context.caller, params))
 
 
-@router.method(
-    "session.import", "Import a recorded session by a nap.", scope="write", repeats="anew"
-)
+@router.method("session.import", "Import a recorded session by a nap.", scope="write")
 async def import_(context: Context, params: ImportSessionParams) -> ImportedSession:
-    """Store a part; with the last part, nap over the whole transcript."""
+    """Store a part; with the last part, nap over the whole transcript.
+
+    Only the last part is a write, whose answer is stored. Another one that is sent again belongs to
+    the connection on which it arrives.
+    """
     assert context.peer is not None
-    part = context.rooms.uploads.add(context.peer, params.text, params.offset, more=params.more)
-    if part.transcript is None:
-        return ImportedSession(taken=part.chars)
-    imported = await context.rooms.naps.importer.import_session(
-        context.caller,
-        part.transcript,
-        session_id=params.session_id,
-        cwd=params.cwd,
-        said_at=params.said_at,
-        dry_run=params.dry_run,
-    )
-    return imported.model_copy(update={"taken": part.chars})
+    add = partial(context.rooms.uploads.add, context.peer, params.text, params.offset)
+    if params.more:
+        return ImportedSession(taken=add(more=True).chars)
+
+    async def import_session(caller: Caller) -> ImportedSession:
+        chars, transcript = add(more=False)
+        assert transcript is not None
+        imported = await context.rooms.naps.importer.import_session(
+            caller,
+            transcript,
+            session_id=params.session_id,
+            cwd=params.cwd,
+            said_at=params.said_at,
+            dry_run=params.dry_run,
+        )
+        return imported.model_copy(update={"taken": chars})
+
+    answer: ImportedSession = await context.rooms.answers.run_once(context.caller, import_session)
+    return answer
 
 
 @router.method(
-    "usage.report",
-    "Report how full a context window is; naps when full.",
-    scope="write",
-    repeats="anew",
+    "usage.report", "Report how full a context window is; naps when full.", scope="write"
 )
 async def report_usage(context: Context, params: ReportUsageParams) -> Window:
+    """Handle a report. Its answer is stored without the texts of a nap, which are made again."""
     from memd.signals.usage import Usage
     from memd.sleep.transcript.roles import check_messages
     from memd.sleep.window.trigger import check_event
@@ -274,8 +287,17 @@ async def report_usage(context: Context, params: ReportUsageParams) -> Window:
         at=params.ts,
     )
     returns = params.return_messages or params.messages is not None
-    watcher = context.rooms.naps.watcher
-    return await watcher.report(context.caller, usage, params.messages, returns=returns)
+    watcher, windows = context.rooms.naps.watcher, list[Window]()
+
+    async def report(caller: Caller) -> Window:
+        windows.append(await watcher.report(caller, usage, params.messages, returns=returns))
+        return windows[0].without_texts()
+
+    stored = await context.rooms.answers.run_once(context.caller, report)
+    if windows:
+        return windows[0]
+    window = Window.model_validate_json(to_json(stored))
+    return await watcher.restore_texts(context.caller, window, params.messages)
 
 
 @router.method("usage.list", "List each assistant's context window, as last reported.")

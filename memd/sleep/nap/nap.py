@@ -208,6 +208,14 @@ class Nap:
         new = sum(text_hash not in known for text_hash in hashes)
         return new, len(hashes) - new + extracted.known_count
 
+    async def restore_texts(
+        self, caller: Caller, request: NapRequest, result: NapResult
+    ) -> NapResult:
+        """Return *result*, which was stored without its texts, with them; store nothing."""
+        _, extracted = await self._extract(caller, request)
+        texts = {"messages": extracted.answer, "summary_text": extracted.summary}
+        return result.model_copy(update=texts)
+
     async def warm_up(self) -> None:
         """Prepare a nap over sample messages, and store nothing.
 

@@ -79,7 +79,7 @@ def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | N
         injections.mark_shrunk(conn, session_key, now_us)
 
 
-def summary_window(row: WindowRow, max_tokens: int) -> int:
+def summary_window(row: WindowRow | Window, max_tokens: int) -> int:
     """Return the smallest known size of the window; a summary must fit into it.
 
     The sizes are its own, that at which its assistant compacts, and *max_tokens*.

@@ -101,6 +101,28 @@ class WindowWatcher:
         napped = window if row is None else self._window(row)
         return napped.model_copy(update={"consolidated": result})
 
+    async def restore_texts(
+        self, caller: Caller, window: Window, messages: Sequence[Message] | None
+    ) -> Window:
+        """Return *window*, the stored answer to a report, with the texts of its nap.
+
+        They are extracted again of *messages*, or of the transcript, and nothing is stored. Raises
+        InvalidError for a transcript that cannot be read.
+        """
+        if window.consolidated is None:
+            return window
+        from memd.sleep.nap.source import NapRequest
+
+        request = NapRequest(
+            messages=messages,
+            transcript_path=window.transcript_path,
+            session_id=window.session_id,
+            reason=Reason.FULL.value,
+            max_tokens=rows.summary_window(window, self.rule.max_tokens),
+        )
+        result = await self.nap.restore_texts(caller, request, window.consolidated)
+        return window.model_copy(update={"consolidated": result})
+
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, latest report first."""
         # Also before the read: a nap that ends during it may be missing in both later lists.
