@@ -2,7 +2,8 @@
 
 A frame is strict UTF-8 JSON: no duplicate keys, only finite numbers and 64-bit integers, and in
 requests no nesting deeper than ``FRAME_DEPTH_MAX``. The depth is checked on the bytes before
-parsing, because the JSON parser recurses. An invalid member of a batch gets an error of its
+parsing, because the JSON parser recurses. A frame that is refused is answered under its id if that
+stands before the params. An invalid member of a batch gets an error of its
 own; the other members are answered (JSON-RPC 2.0, section 6).
 
 Used by client and daemon; standard library only, so that a client starts fast.
@@ -32,6 +33,11 @@ _INT_DIGITS_MAX = 20  # the sign and 19 digits of 2**63
 # A JSON string with its escapes. The closing quote is optional: an unfinished string is then
 # consumed as well, and the search never starts again inside it, so it takes linear time.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+# The id of a request that begins as clients write it; strings without escapes.
+_HEAD_ID = re.compile(
+    rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,)*'
+    rb'\s*"id"\s*:\s*("[^"\\]*"|-?[0-9]{1,18})\s*[,}]'
+)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
@@ -80,6 +86,24 @@ def read(frame: bytes) -> tuple[list[Member], bool]:
     if len(message) > BATCH_REQUESTS_MAX:
         raise TooLargeError(f"a batch may hold {BATCH_REQUESTS_MAX} requests at most")
     return [_refuse_answer(_member(item)) for item in message], True
+
+
+def find_id(frame: bytes) -> Id:
+    """Return the id of a request that :func:`read` refuses, None if it cannot be read.
+
+    It is read if nothing but ``jsonrpc`` and ``method`` stand before it.
+
+    >>> find_id(b'{"jsonrpc": "2.0", "id": 7, "method": "usage.report", "params": {"a": [[[')
+    7
+    """
+    head = _HEAD_ID.match(frame)
+    if head is None:
+        return None
+    try:
+        request_id = json.loads(head[1])
+    except ValueError:  # a control character, or no UTF-8
+        return None
+    return request_id if _is_id(request_id) else None
 
 
 def _refuse_answer(member: Member) -> Member:

@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
                 else envelope.read(frame)
             )
         except MemdError as error:
-            self.send(error_frame(None, error))
+            self.send(error_frame(envelope.find_id(frame), error))
             return
         finally:
             if large:

@@ -31,11 +31,13 @@ from memd.api import (
     ingest,
     recall,
 )
+from memd.base import limits
 from memd.base.errors import (
     InvalidError,
     MemoryConnectionError,
     MemoryRetrievalError,
     NotRunningError,
+    ParseError,
 )
 from memd.client import AsyncClient
 from memd.domain.enums import Origin
@@ -135,6 +137,21 @@ async def test_calls_run_side_by_side_on_one_connection(client: AsyncClient) -> 
     assert len(set(ids)) == 20
     assert await client.count("ada") == await client.count("ada", category=MemoryCategory.EPISODIC)
     assert await client.count("ada") == 20
+
+
+@pytest.mark.parametrize("value", ["deep", 10**30], ids=["deep", "digits"])
+async def test_a_frame_that_is_refused_fails_its_own_call_alone(
+    client: AsyncClient, value: object
+) -> None:
+    for _ in range(0 if isinstance(value, int) else limits.FRAME_DEPTH_MAX):
+        value = [value]
+    call = {"type": "tool_use", "name": "Edit", "input": {"value": value}}
+    messages = [{"role": "assistant", "content": [call]}]
+    report = {"source": "own", "session_id": "s", "used_tokens": 10, "messages": messages}
+    good = asyncio.create_task(client.call("memory.ingest", {"text": "The lamp is green."}))
+    with pytest.raises(ParseError):
+        await client.call("usage.report", report)
+    assert await good
 
 
 async def test_what_the_daemon_refuses_is_raised_by_its_class(client: AsyncClient) -> None:

@@ -76,7 +76,8 @@ A connection:
 - works on at most 32 requests at a time and answers them in any order; further ones wait;
 - is closed after 10 minutes without a request, unless it is subscribed to events, and when a line
   takes more than 2 seconds to arrive;
-- gets an error with `id: null` for a line that is not JSON;
+- gets an error with `id: null` for a line of which the id cannot be read; it can if only `jsonrpc`
+  and `method` stand before it, even in a line that is not JSON or nested too deeply;
 - gets one of kind `too_large` for a line that is too long, after the answers to all earlier
   requests, and is closed; it is about the oldest request that has no answer;
 - gets one of kind `busy` if 256 others are open, and is closed.
