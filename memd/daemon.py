@@ -114,7 +114,7 @@ async def run(
     if signals:
         _stop_on_signals(stop)
     async with AsyncExitStack() as stack:
-        sock = _open_socket(paths, stack)
+        sock, operator_key = _open_socket(paths, stack)
         rooms = await (build or _build_rooms)(settings, paths, clock, stack)
 
         reload = partial(_reload, settings, paths, clock)
@@ -122,7 +122,7 @@ async def run(
         system = System(rooms, metrics, clock, stop.set, reload)
         denials = Denials(rooms.audit.record_refused)
         stack.push_async_callback(denials.flush)
-        authority = Authority(rooms.clients, ensure_operator_key(paths.operator_key), denials.note)
+        authority = Authority(rooms.clients, operator_key, denials.note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
         stack.callback(dispatch.large_work.close)
         system.server = server = Server(sock, dispatch, metrics, clock)
@@ -171,17 +171,21 @@ def _enable_gc() -> None:
     gc.enable()
 
 
-def _open_socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
-    """Take both locks and return the listening socket; *stack* releases all three."""
+def _open_socket(paths: Paths, stack: AsyncExitStack) -> tuple[socket.socket, str | None]:
+    """Take both locks and return the listening socket and the operator key; *stack* releases all.
+
+    The key is made before the socket: the owner's commands look for it when the socket exists.
+    """
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.ensure_private_directory(directory)
     try:
         stack.callback(lock_store(paths.lock, paths.database).close)
         stack.callback(os.close, socket_file.lock_socket(paths.socket))
+        operator_key = ensure_operator_key(paths.operator_key)
         inherited = socket_file.inherit_socket()
         if inherited is not None:
             stack.callback(inherited.close)
-            return inherited
+            return inherited, operator_key
         sock = socket_file.bind(paths.socket)
     except AlreadyRunningError as error:
         error.hint = (
@@ -191,7 +195,7 @@ def _open_socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
         raise
     stack.callback(socket_file.remove, paths.socket, socket_file.file_identity(paths.socket))
     stack.callback(sock.close)
-    return sock
+    return sock, operator_key
 
 
 async def _keep_socket(server: Server, sock: socket.socket, path: Path) -> None:

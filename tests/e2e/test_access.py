@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.daemon import WAIT_S, Spawned, spawned, wait_until
+from support.daemon import WAIT_S, Spawned, running, spawned, wait_until
 from support.desk import denied
 
 from memd.base import client_key
@@ -22,8 +22,10 @@ from memd.base.errors import (
     MemoryStoreError,
     NotFoundError,
 )
+from memd.base.paths import Paths
 from memd.client import AsyncClient, Client
 from memd.domain.caller import SCOPES
+from memd.serve.rooms import DaemonRooms, rooms
 from memd.serve.routes.routes import methods
 
 
@@ -486,3 +488,22 @@ def test_a_read_only_place_for_keys_leaves_the_daemon_running_without_an_operato
         with pytest.raises(DeniedError):
             client.call("store.check")
     assert keys.read_text() == "not a folder"
+
+
+async def test_who_finds_the_socket_of_a_first_start_finds_the_operators_key(
+    tmp_path: Path,
+) -> None:
+    paths = Paths.resolve(home=tmp_path, environ={})
+    keys: list[str] = []
+
+    async def build(*arguments: Any) -> DaemonRooms:
+        assert paths.socket.is_socket()
+        keys.append(client_key.read(paths.operator_key))
+        return await rooms(*arguments)
+
+    async with (
+        running(tmp_path, build),
+        AsyncClient(paths.socket, key=paths.operator_key) as owner,
+    ):
+        assert keys == [client_key.read(paths.operator_key)]
+        assert (await owner.call("store.check"))["ok"]
