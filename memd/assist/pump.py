@@ -4,7 +4,8 @@ The daemon implements MCP. The pump runs as long as the assistant. If the daemon
 or has closed an idle connection, the next request opens a new connection.
 
 Every request is answered exactly once, by the daemon or with an error, and never sent twice. The
-error of a tool call is sent as a result, because clients hide protocol errors from the model.
+error of a tool call is sent as a result, because clients hide protocol errors from the model. While
+no daemon runs, the pump introduces memd by itself: a client drops a server that fails at its start.
 
 MCP does not transmit the working folder, but clients start their servers in it. So the pump adds
 the project to each request that reads or adds memories.
@@ -58,6 +59,10 @@ _PROJECT_METHODS = frozenset(
     {"tools/call", "resources/read", "prompts/get", "initialize", "server/discover"}
 )
 """Methods whose params get the project."""
+LISTS = frozenset(
+    {"ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list"}
+)
+"""Methods whose results are the same without a daemon, so they do not wait for it."""
 Request = tuple[object, object]
 """The id and the method of a request."""
 UNKNOWN: Request = (None, None)
@@ -157,17 +162,13 @@ class Pump:
             request_id = payload.get("id") if isinstance(payload, dict) else None
             self._answer((request_id, None), INVALID_REQUEST, "invalid_request", _NO_REQUEST)
             return
-        requests = [
-            (message["id"], message["method"])
-            for message in messages
-            if "method" in message and "id" in message
-        ]
+        requests = [(message["id"], message["method"]) for message in _requests(messages)]
         if len(line) > LINE_BYTES_MAX:
             for request in requests:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
                 self._answer(request, INVALID_REQUEST, "too_large", text)
             return
-        if not self._ensure_connected(requests):
+        if not self._ensure_connected(messages):
             return
         for message in messages:
             if message.get("method") == "notifications/cancelled":
@@ -193,23 +194,38 @@ class Pump:
         changed = frame(payload)
         return changed if len(changed) <= LINE_BYTES_MAX else b""
 
-    def _ensure_connected(self, requests: list[Request]) -> bool:
+    def _ensure_connected(self, messages: list[dict[str, object]]) -> bool:
         """Connect if there are requests, and answer them if that fails. Return whether connected.
 
         Notifications alone, such as ``initialized``, are dropped: a new daemon does not need them.
         """
         if self._sock is not None:
             return True
+        requests = _requests(messages)
         if not requests:
             return False
+        needs_daemon = any(request["method"] not in LISTS for request in requests)
         try:
-            self._connect()
+            self._connect(WAIT_S if needs_daemon else 0.0)
         except HookError as error:
-            code = CODES.get(error.kind, NOT_RUNNING)
             for request in requests:
-                self._answer(request, code, error.kind, str(error))
+                self._answer_alone(request, error)
             return False
         return True
+
+    def _answer_alone(self, request: dict[str, object], error: HookError) -> None:
+        """Answer *request* without a daemon: what it is about memd itself, else with *error*."""
+        request_id, method = request["id"], request["method"]
+        result = None
+        if error.kind == "not_running" and isinstance(method, str):
+            from memd.rpc import mcp_introduction  # late: most pumps never need it
+
+            result = mcp_introduction.answer(method, _params(request))
+        if result is None:
+            code = CODES.get(error.kind, NOT_RUNNING)
+            self._answer((request_id, method), code, error.kind, str(error))
+        else:
+            self._write(frame({"jsonrpc": "2.0", "id": request_id, "result": result}))
 
     # From the daemon.
 
@@ -253,11 +269,11 @@ class Pump:
 
     # The connection.
 
-    def _connect(self) -> None:
-        """Connect and send the key. Raises HookError with a message for the user."""
+    def _connect(self, wait_s: float) -> None:
+        """Connect, if necessary after *wait_s*, and send the key. Raises HookError for the user."""
         key = read_key(self._client, self._profile, dict(os.environ))
         paths = sockets(self._profile, dict(os.environ))
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + wait_s
         while (sock := connect_first(paths)) is None:
             if time.monotonic() > deadline:
                 which = f" --profile {self._profile}" if self._profile else ""
@@ -336,6 +352,10 @@ def run(client: str | None, profile: str | None) -> int:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
+
+
+def _requests(messages: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [message for message in messages if "method" in message and "id" in message]
 
 
 def _params(message: dict[str, object]) -> dict[str, object]:

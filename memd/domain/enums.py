@@ -226,3 +226,14 @@ class LearningOutcome(StrEnum):
     SUCCESS = "success"
     FAILURE = "failure"
     PARTIAL = "partial"
+
+
+class FileCommandName(StrEnum):
+    """The commands of the file view, the tool ``memory`` of some assistants."""
+
+    VIEW = "view"
+    CREATE = "create"
+    STR_REPLACE = "str_replace"
+    INSERT = "insert"
+    DELETE = "delete"
+    RENAME = "rename"

@@ -7,25 +7,13 @@ files (SPEC 16.16).
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from memd.base.limits import FILE_PATH_CHARS_MAX, TEXT_CHARS_MAX
+from memd.domain.enums import FileCommandName
 from memd.domain.values import Name, PlainText, Value
-
-
-class FileCommandName(StrEnum):
-    """The commands of the tool."""
-
-    VIEW = "view"
-    CREATE = "create"
-    STR_REPLACE = "str_replace"
-    INSERT = "insert"
-    DELETE = "delete"
-    RENAME = "rename"
-
 
 FilePath = Annotated[PlainText, StringConstraints(max_length=FILE_PATH_CHARS_MAX)]
 FileText = Annotated[PlainText, StringConstraints(max_length=TEXT_CHARS_MAX)]

@@ -32,6 +32,13 @@ def pump(daemon: Spawned) -> Iterator[Pumped]:
         yield pump
 
 
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Pumped]:
+    """Yield a pump without a daemon."""
+    with pumped(tmp_path) as pump:
+        yield pump
+
+
 def text(result: dict[str, Any]) -> str:
     (block,) = result["content"]
     assert block["type"] == "text"
@@ -459,7 +466,7 @@ def test_json_that_is_no_request_is_answered_at_once(
 def test_without_a_daemon_each_request_is_told_how_to_start_one(tmp_path: Path) -> None:
     with pumped(tmp_path, "--profile", "work") as pump:
         pump.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        error = pump.ask("initialize", {"protocolVersion": "2025-06-18"})["error"]
+        error = pump.ask("resources/read", {"uri": "memory://brief"})["error"]
         result = pump.tool("memory_search", query="tea")
     assert result["isError"] is True  # for the model: clients hide errors of the protocol from it
     assert '"memd serve --profile work"' in text(result)
@@ -467,6 +474,33 @@ def test_without_a_daemon_each_request_is_told_how_to_start_one(tmp_path: Path) 
     assert error["code"] == -32004
     assert error["data"] == {"kind": "not_running", "retry": True}
     assert '"memd serve --profile work"' in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}}),
+        ("server/discover", {"_meta": MODERN}),
+        ("tools/list", {}),
+        ("tools/list", {"_meta": MODERN}),
+        ("resources/list", {}),
+        ("resources/templates/list", {}),
+        ("prompts/list", {}),
+        ("ping", {}),
+    ],
+)
+def test_without_a_daemon_memd_is_introduced_as_by_one(
+    alone: Pumped, pump: Pumped, method: str, params: dict[str, Any]
+) -> None:
+    assert alone.ask(method, params)["result"] == pump.ask(method, params)["result"]
+
+
+def test_a_daemon_that_starts_after_the_assistant_is_called(tmp_path: Path) -> None:
+    with pumped(tmp_path) as pump:
+        assert "result" in pump.ask("initialize", {"protocolVersion": "2025-06-18"})
+        assert pump.ask("tools/list")["result"]["tools"]
+        with spawned(tmp_path):
+            assert not pump.tool("memory_add", text=FACT)["isError"]
 
 
 def test_a_pump_outlives_the_daemon_and_finds_the_next(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from memd.base.errors import CallerError
 from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryCategory, Origin, TrashReason, Trust
-from memd.domain.files import FileCommand, FileCommandName, FileReply, FileSize
+from memd.domain.enums import FileCommandName, MemoryCategory, Origin, TrashReason, Trust
+from memd.domain.files import FileCommand, FileReply, FileSize
 from memd.domain.memory import (
     MemoryEntry,
     MemoryFilter,

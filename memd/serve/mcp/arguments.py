@@ -17,7 +17,7 @@ from memd.inject.tools.arguments import (
     short_value,
     text_of,
 )
-from memd.serve.mcp.tools import TOOLS
+from memd.rpc.mcp_tools import TOOLS
 
 _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "query": ("q", "question", "search", "searchquery", "text", "prompt"),

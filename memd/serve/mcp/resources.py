@@ -11,65 +11,15 @@ from memd.guard.redaction import redact
 from memd.inject.format import to_preference_line
 from memd.inject.prompt import Prompt
 from memd.inject.tools.arguments import short_value
+from memd.rpc.mcp_introduction import BRIEF, ITEM, PROMPTS, RECENT, TEXT_TYPE
 from memd.serve.mcp.calls import Ask, McpCall, run
 from memd.text.tokens import DefaultTokenEstimator
 
-RECENT, BRIEF = "memory://recent", "memory://brief"
-_ITEM: Final = "memory://item/"
-_TEXT: Final = "text/plain"
 RULES_TOKENS: Final = 320
 """The budget of policies and preferences in the instructions.
 
 One client cuts instructions after 2,048 characters; with memd's own text they stay below that.
 """
-
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "uri": BRIEF,
-        "name": "brief",
-        "title": "Brief",
-        "description": "The brief that a session gets when it starts.",
-        "mimeType": _TEXT,
-    },
-    {
-        "uri": RECENT,
-        "name": "recent",
-        "title": "Newest memories",
-        "description": "The twenty newest memories.",
-        "mimeType": _TEXT,
-    },
-)
-TEMPLATES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "uriTemplate": f"{_ITEM}{{id}}",
-        "name": "item",
-        "title": "One memory",
-        "description": "One memory whole, by its id.",
-        "mimeType": _TEXT,
-    },
-)
-
-_ABOUT: Final = {"name": "about", "description": "what it is about", "required": True}
-PROMPTS: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "name": "recall",
-        "title": "Recall",
-        "description": "Answer from what is remembered about something.",
-        "arguments": [_ABOUT],
-    },
-    {
-        "name": "remember",
-        "title": "Remember",
-        "description": "Have something kept for later sessions.",
-        "arguments": [{**_ABOUT, "name": "what", "description": "what to keep"}],
-    },
-    {
-        "name": "review",
-        "title": "Review memories",
-        "description": "Look through the newest memories for what is wrong or out of date.",
-        "arguments": [],
-    },
-)
 
 
 async def read_rules(ask: Ask, project_id: str | None) -> list[str]:
@@ -103,8 +53,8 @@ async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     elif uri == BRIEF:
         brief = await ask("inject.brief", {})
         text = "\n\n".join(message.content for message in brief.messages)
-    elif isinstance(uri, str) and uri.startswith(_ITEM) and len(uri) > len(_ITEM):
-        answer = await run(McpCall("memory_get", {"id": uri.removeprefix(_ITEM)}, ask))
+    elif isinstance(uri, str) and uri.startswith(ITEM) and len(uri) > len(ITEM):
+        answer = await run(McpCall("memory_get", {"id": uri.removeprefix(ITEM)}, ask))
         if answer.is_error:
             raise InvalidError(f"there is no resource {short_value(uri)}", field="uri")
         text = answer.text
@@ -112,7 +62,7 @@ async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
         raise InvalidError(
             f"there is no resource {short_value(uri)}", field="uri", hint="resources/list names all"
         )
-    return {"contents": [{"uri": uri, "mimeType": _TEXT, "text": text}]}
+    return {"contents": [{"uri": uri, "mimeType": TEXT_TYPE, "text": text}]}
 
 
 async def get_prompt(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from memd.rpc.mcp_tools import TOOLS
 from memd.serve.mcp.arguments import NAMES
 from memd.serve.mcp.calls import CALLS
-from memd.serve.mcp.tools import TOOLS
 
 CHARS_MAX = 4_000
 

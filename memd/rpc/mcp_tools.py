@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memd.domain.enums import MemoryCategory
-from memd.domain.files import FileCommandName
+from memd.domain.enums import FileCommandName, MemoryCategory
 
 Schema = dict[str, Any]
 
