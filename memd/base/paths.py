@@ -127,11 +127,11 @@ class Paths:
     def with_data_dir(self, folder: str | None) -> Paths:
         """Return these paths with the memories in *folder*; unchanged for None.
 
-        Raises MemoryConfigError like ``expand_data_dir``.
+        Raises MemoryConfigError like ``expand_folder``.
         """
         if folder is None:
             return self
-        data = expand_data_dir(folder)
+        data = expand_folder(".".join(DATA_DIR), folder)
         return replace(
             self, data_dir=data, database=data / self.database.name, lock=data / self.lock.name
         )
@@ -168,25 +168,24 @@ def require_folder_of(file: Path) -> None:
         )
 
 
-def expand_data_dir(data_dir: str) -> Path:
-    """Return the folder of ``memory.storage.data_dir``, with ``~`` expanded.
+def expand_folder(key: str, folder: str) -> Path:
+    """Return the *folder* that the setting *key* names, with ``~`` expanded.
 
     Raises MemoryConfigError for a relative path, because the daemon's current directory is
     arbitrary, and for the home of an unknown user.
     """
-    key = ".".join(DATA_DIR)
     try:
-        folder = Path(data_dir).expanduser()
+        path = Path(folder).expanduser()
     except RuntimeError:
-        user = Path(data_dir).parts[0].removeprefix("~")
+        user = Path(folder).parts[0].removeprefix("~")
         raise MemoryConfigError(
-            f"{key} = {data_dir!r}: there is no user {user!r} with a home", field=key
+            f"{key} = {folder!r}: there is no user {user!r} with a home", field=key
         ) from None
-    if not folder.is_absolute():
+    if not path.is_absolute():
         raise MemoryConfigError(
-            f"{key} = {data_dir!r} must be an absolute path or begin with ~/", field=key
+            f"{key} = {folder!r} must be an absolute path or begin with ~/", field=key
         )
-    return folder
+    return path
 
 
 def _folders_below(home: Path) -> tuple[Path, Path, Path, Path]:

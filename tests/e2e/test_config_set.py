@@ -293,3 +293,16 @@ def test_what_a_client_may_not_change_stays_as_it_was(tmp_path: Path) -> None:
         done = memd(tmp_path, "config", "set", "daemon.undo_days", "90", MEMD_CLIENT_KEY_FILE=key)
     assert done.code != 0
     assert file.read_text("utf-8") == TOML
+
+
+def test_the_paths_of_a_profile_are_those_that_its_settings_name(tmp_path: Path) -> None:
+    default = json.loads(memd(tmp_path, "config", "path", "--json").out)
+    folder = tmp_path / "windows"
+    written(tmp_path, f'[usage]\npath = "{folder}"\n')
+    assert json.loads(memd(tmp_path, "config", "path", "--json").out) == {
+        **default,
+        "usage_dir": str(folder),
+    }
+    memd(tmp_path, "config", "set", "usage.path", "~/windows")
+    below_home = json.loads(memd(tmp_path, "config", "path", "--json").out)["usage_dir"]
+    assert (below_home[0], Path(below_home).name) == ("/", "windows")

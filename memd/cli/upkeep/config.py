@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError, MemoryConfigError, NotRunningError
-from memd.base.paths import Paths
+from memd.base.paths import Paths, expand_folder
 from memd.cli import console, options
 
 if TYPE_CHECKING:
@@ -51,11 +51,14 @@ def path() -> None:
 
     With --json, all paths of the profile, for which the file must be readable.
     """
-    from memd.base.settings import find
+    from memd.base.settings import find, peek
 
     places = Paths.resolve()
     if console.is_json():
         every = asdict(places.with_settings())
+        usage = peek(find(places.config_file), os.environ, ("usage", "path"))
+        if isinstance(usage, str):
+            every["usage_dir"] = expand_folder("usage.path", usage)
         console.print_json({name: str(value) for name, value in every.items()})
         return
     file = find(places.config_file)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memd.base.paths import expand_data_dir
+from memd.base.paths import DATA_DIR, expand_folder
 
 if TYPE_CHECKING:
     from memd.domain.settings.llm import LlmSettings
@@ -33,7 +33,7 @@ def refuse_unsupported(memory: CompanyMemoryConfig) -> None:
             "remove the setting, or use memd.api.create_memory_backend in a program of your own"
         )
     if memory.storage.data_dir is not None:
-        expand_data_dir(memory.storage.data_dir)
+        expand_folder(".".join(DATA_DIR), memory.storage.data_dir)
 
 
 def find_ineffective(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:
