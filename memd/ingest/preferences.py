@@ -17,6 +17,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
 from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.trust import SecretsPolicy
+from memd.domain.values import DEFAULT_AGENT
 from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
 from memd.ingest.filing import check_agent
@@ -64,7 +65,7 @@ class PreferenceWriter:
             )
             replaced = preferences.put(conn, agent_key, row, now_us)
             if replaced is None:
-                raise _owners_error(row.name)
+                raise _owners_error(caller, row.name, "set", "VALUE")
             supersede_stated(conn, caller, replaced, now_us, self.ids.new)
 
         await self.db.write(caller, work, reply=type(None))
@@ -105,7 +106,7 @@ class PreferenceWriter:
             setting = [memory.memory_key for memory in stating if memory.has_set_it]
             may_remove = caller.is_owner or bool(setting and may_change(conn, caller, setting))
             if is_confirmed and not may_remove:
-                raise _owners_error(name)
+                raise _owners_error(caller, name, "delete")
             now_us = self.clock.now_us()
             supersede_stated(conn, caller, stating, now_us, self.ids.new)
             return preferences.delete(conn, agent_key, name, now_us)
@@ -113,9 +114,15 @@ class PreferenceWriter:
         return await self.db.write(caller, work, reply=bool)
 
 
-def _owners_error(name: str) -> DeniedError:
+def _owners_error(caller: Caller, name: str, command: str, *values: str) -> DeniedError:
+    """Return the error for a preference of the owner, with the *command* that may do it."""
+    import shlex  # late: for this error alone
+
+    words = [command, shlex.quote(name), *values]
+    if caller.agent_id != DEFAULT_AGENT:
+        words += ["--agent", shlex.quote(caller.agent_id)]
     return DeniedError(
         f"the owner set or confirmed the preference {name}; only the owner can change it",
         field="name",
-        hint=f"as the owner: memd preference set {name} ...",
+        hint=f"as the owner: memd preference {' '.join(words)}",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from memd.base.errors import OrgMemoryAccessDeniedError
-from memd.domain.caller import LOCAL, Caller
+from memd.domain.caller import LOCAL, OPERATOR, Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.org import WriteAccessConfig
@@ -76,6 +76,11 @@ def author_of(caller: Caller) -> OrgFactAuthor:
         if caller.client == LOCAL:
             raise OrgMemoryAccessDeniedError(
                 "a client that has no key writes no facts", hint="propose it: memd org propose"
+            )
+        if caller.client == OPERATOR:
+            raise OrgMemoryAccessDeniedError(
+                "the owner's commands write no facts without the owner's signature",
+                hint="memd org write, at a terminal, signs it",
             )
         raise OrgMemoryAccessDeniedError(
             f"the key of client {caller.client} has no seniority",

@@ -304,6 +304,16 @@ def test_a_key_without_seniority_is_told_what_it_lacks(daemon: Spawned) -> None:
     assert "memd client add coder --seniority LEVEL" in err
 
 
+def test_the_owners_key_alone_writes_no_fact_and_is_told_the_command_that_signs(
+    daemon: Spawned,
+) -> None:
+    params = {"content": "We paint it green.", "category": "convention"}
+    with daemon.client() as owner, pytest.raises(OrgMemoryAccessDeniedError) as caught:
+        owner.call("org.write", params)
+    assert "without the owner's signature" in caught.value.message
+    assert caught.value.hint == "memd org write, at a terminal, signs it"
+
+
 def test_a_decision_is_written_and_found_by_the_word_that_prompts_use(memd: Memd) -> None:
     fact_id = memd("org", "write", "-c", "decision", "We chose slate for the roof.").out.strip()
     for word in ("decision", "adr"):

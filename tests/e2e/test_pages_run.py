@@ -150,7 +150,7 @@ def fenced(page: str, language: str, number: int = 0) -> str:
 
 INSTEAD = {
     "memd forget --source ~/notes/old.md": "memd forget --source ~/notes/old.md --yes",
-    "memd audit verify --anchor 120:5f3c...": None,  # a head that nobody has
+    'memd audit verify --anchor "$(cat audit-head)"': None,  # a head that nobody has
     "memd org write -c core_policy": None,  # at a terminal only: the owner signs
     "memd usage --watch": None,  # until Ctrl-C
     "memd flagged show ID": None,

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from support.commands import Memd
-from support.daemon import wait_until
+from support.daemon import Spawned, wait_until
 from support.desk import Desk, text_of
 
+from memd.base.errors import DeniedError
 from memd.client import Client
 
 pytestmark = pytest.mark.model
@@ -534,3 +535,20 @@ def test_an_edited_task_rewords_its_preference_alone(desk: Desk) -> None:
     memory_id = receipt["stored"][0]["id"]
     desk.call("memory.update", id=memory_id, content=TASK.replace("small", "tiny"))
     assert list(desk.preferences().values()) == ["I prefer tiny commits, one per change."]
+
+
+def test_who_may_not_change_the_owners_preference_is_told_the_command_that_may(
+    daemon: Spawned,
+) -> None:
+    name = {"name": "own tone", "agent_id": "told"}
+    with daemon.client() as owner, Client(daemon.paths.socket) as other:
+        owner.call("preference.set", {**name, "value": "formal"})
+        hints = []
+        for method, params in (("preference.set", {"value": "casual"}), ("preference.delete", {})):
+            with pytest.raises(DeniedError) as caught:
+                other.call(method, {**name, **params})
+            hints.append(caught.value.hint)
+    assert hints == [
+        "as the owner: memd preference set 'own tone' VALUE --agent told",
+        "as the owner: memd preference delete 'own tone' --agent told",
+    ]

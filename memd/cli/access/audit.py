@@ -46,12 +46,12 @@ def _outcome(row: dict[str, Any]) -> str:
     return str(row["outcome"]) + (f" {row['attempts']} times" if row["attempts"] > 1 else "")
 
 
-@options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")
+@options.examples("memd audit verify", 'memd audit verify --anchor "$(cat audit-head)" --json')
 def verify(
     anchor: Annotated[
         list[str] | None,
         "--anchor SEQ:HASH",
-        "A head that you recorded, for example from the log; may be repeated.",
+        "A head that you recorded, such as this command prints, or the log; may be repeated.",
     ] = None,
 ) -> None:
     """Verify that no row of the audit was changed or removed.
@@ -86,6 +86,7 @@ def _anchor(text: str) -> dict[str, Any]:
     seq, _, head = text.partition(":")
     if not seq.isdecimal() or len(head) != _HASH_CHARS:
         raise InvalidError(
-            f"--anchor must be a number, a colon and 64 hex digits, not {text}", hint="7:0f3c..."
+            f"--anchor must be a number, a colon and {_HASH_CHARS} hex digits, not {text}",
+            hint='memd audit verify and "audit head" in the log show it whole',
         )
     return {"seq": int(seq), "hash": head.lower()}
