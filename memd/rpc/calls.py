@@ -103,8 +103,11 @@ def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
             field="params",
             hint="send a time as text (moment.isoformat()), and bytes decoded",
         ) from None
-    except (UnicodeEncodeError, ValueError) as error:
-        raise InvalidError(f"the params of {method} cannot be sent as JSON") from error
+    except ValueError as error:
+        envelope.check_texts(params)
+        raise InvalidError(
+            f"the params of {method} cannot be sent as JSON: {error}", field="params"
+        ) from error
     if len(encoded) > FRAME_BYTES_MAX:
         raise TooLargeError(
             f"a request may have {FRAME_BYTES_MAX} bytes at most",

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -275,25 +276,54 @@ def write(value: Any) -> bytes:
 def check_texts(value: Any) -> None:
     """Raise InvalidError if any string in *value* has a NUL or a lone surrogate.
 
-    JSON has escapes for both; SQLite and UTF-8 can store neither.
+    JSON has escapes for both; SQLite and UTF-8 can store neither. The error names the first such
+    string by its place in *value*.
     """
     pending = [value]
     while pending:
         item = pending.pop()
         if isinstance(item, str):
-            if "\x00" in item:
-                raise InvalidError("a string holds a NUL character", hint="leave it out")
-            try:
-                item.encode()
-            except UnicodeEncodeError:
-                raise InvalidError(
-                    "a string holds a lone surrogate", hint="send both halves of the pair"
-                ) from None
+            if not _is_storable(item):
+                raise _text_error(value)
         elif isinstance(item, dict):
             pending.extend(item.keys())
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        return "\x00" not in text and text.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _text_error(value: Any) -> InvalidError:
+    """Return the error for the first string in *value* that cannot be stored."""
+    place, text = next(_walk_bad_texts(value, ()))
+    field = ".".join(name[:64] if name.isprintable() else "?" for name in place) or None
+    what = f"{field}:" if field else "a string"
+    if "\x00" in text:
+        return InvalidError(f"{what} holds a NUL character", field=field, hint="leave it out")
+    return InvalidError(
+        f"{what} holds a lone surrogate: half of a character, or a byte that was not UTF-8",
+        field=field,
+        hint="send both halves of the pair, and bytes decoded with their own encoding",
+    )
+
+
+def _walk_bad_texts(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each string that cannot be stored, with its place; that of a key is its object's."""
+    if isinstance(value, str) and not _is_storable(value):
+        yield place, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _walk_bad_texts(name, place)
+            yield from _walk_bad_texts(item, (*place, str(name)))
+    elif isinstance(value, list | tuple):
+        for number, item in enumerate(value):
+            yield from _walk_bad_texts(item, (*place, str(number)))
 
 
 def _check_depth(frame: bytes) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, ValidationError
 
 from memd.base.errors import InvalidError
 from memd.domain.enums import OrgFactCategory
@@ -102,6 +102,10 @@ def _unknown(model: type[BaseModel] | None, name: str) -> str:
     """Return that *model* has no field *name*, and which it has."""
     if model is None:
         return "is unknown"
+    for field_name, field in model.model_fields.items():
+        alias = field.validation_alias
+        if isinstance(alias, AliasChoices) and name in alias.choices:
+            return f"is another name of {field_name}: give only one of them"
     guesses = get_close_matches(name[:64], known := sorted(model.model_fields), 1)
     guess = f"did you mean {guesses[0]}? " if guesses else ""
     return f"is unknown; {guess}there are {', '.join(known) or 'no parameters'}"

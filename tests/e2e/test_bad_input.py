@@ -46,7 +46,7 @@ A_USAGE: dict[str, Any] = {"source": "x", "session_id": "s", "used_percent": 50}
 A_FACT: dict[str, Any] = {"category": "convention", "content": MARK}
 A_QUERY: dict[str, Any] = {"query": MARK}
 
-# What no JSON of memd's holds anywhere (NUL, larger integers) is refused before it has a field.
+# A larger integer than memd's JSON holds is refused before it has a field.
 WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (INGEST, {"text": ""}, "text"),
     (INGEST, {"text": " \n\u00a0 "}, "text"),
@@ -55,9 +55,11 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (INGEST, {"text": [MARK]}, "text"),
     (INGEST, {"text": {"text": MARK}}, "text"),
     (INGEST, {}, "text"),
-    (INGEST, {"text": NUL}, None),
+    (INGEST, {"text": NUL}, "text"),
     (INGEST, {"text": LONG}, "text"),
-    (INGEST, {**A_TEXT, "caption": NUL}, None),
+    (INGEST, {**A_TEXT, "caption": NUL}, "caption"),
+    (INGEST, {**A_TEXT, "caption": "\udcff"}, "caption"),
+    (INGEST, {**A_TEXT, "agent_id": "a", "user_id": "a"}, "user_id"),
     (INGEST, {**A_TEXT, "unknown": MARK}, "unknown"),
     (INGEST, {**A_TEXT, "category": MARK}, "category"),
     (INGEST, {**A_TEXT, "category": "Semantic"}, "category"),
@@ -86,11 +88,11 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (INGEST, {**A_TEXT, "idempotency_key": ""}, "idempotency_key"),
     ("memory.ingest_many", {"items": []}, "items"),
     ("memory.ingest_many", {"items": [A_TEXT] * 257}, "items"),
-    ("memory.ingest_many", {"items": [A_TEXT, {"text": NUL}]}, None),
+    ("memory.ingest_many", {"items": [A_TEXT, {"text": NUL}]}, "items.1.text"),
     (STORE, {"content": MARK}, "category"),
     (STORE, {**A_STORE, "category": "semantic "}, "category"),
     (STORE, {**A_STORE, "content": "\t"}, "content"),
-    (STORE, {**A_STORE, "content": NUL}, None),
+    (STORE, {**A_STORE, "content": NUL}, "content"),
     (STORE, {**A_STORE, "metadata": {"source": MARK, "importance": 1}}, "metadata.importance"),
     (STORE, {**A_STORE, "metadata": MARK}, "metadata"),
     (STORE, {**A_STORE, "expires_at": "2999-01-01T00:00:00"}, "expires_at"),
@@ -102,7 +104,7 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     (STORE, {**A_STORE, "created_at": "2026-01-01T00:00:00Z"}, "created_at"),
     (RECALL, {}, "query"),
     (RECALL, {"query": " "}, "query"),
-    (RECALL, {"query": NUL}, None),
+    (RECALL, {"query": NUL}, "query"),
     (RECALL, {**A_QUERY, "top_k": 0}, "top_k"),
     (RECALL, {**A_QUERY, "top_k": -1}, "top_k"),
     (RECALL, {**A_QUERY, "top_k": 10**9}, "top_k"),
@@ -124,7 +126,7 @@ WRONG: list[tuple[str, dict[str, Any], str | None]] = [
     ("memory.list", {"after": f"--5/{MARK}"}, "after"),
     ("memory.list", {"after": f"{'9' * 30}/{MARK}"}, "after"),
     ("memory.get", {"id": ""}, "id"),
-    ("memory.get", {"id": NUL}, None),
+    ("memory.get", {"id": NUL}, "id"),
     ("memory.get", {"id": MARK * 100}, "id"),
     ("memory.count", {"category": MARK}, "category"),
     ("preference.set", {"name": MARK, "value": ""}, "value"),

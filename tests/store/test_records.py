@@ -342,8 +342,12 @@ async def test_an_amount_that_could_overflow_is_refused(change: dict[str, Any]) 
 
 async def test_a_task_with_costs_stays_and_costs_need_their_task(records: Records) -> None:
     entity = ENTITIES["cost_records"]
-    with pytest.raises(ConstraintViolationError):
+    with pytest.raises(ConstraintViolationError, match="task_id: there is no such") as caught:
         await records.save(ME, entity, a_record("cost_records"))
+    assert (caught.value.field, caught.value.hint) == (
+        "record.task_id",
+        "save that record first: records.tasks.save",
+    )
     await saved(records, "cost_records")
     with pytest.raises(ConstraintViolationError):
         await repository(records, "tasks").delete("t1")

@@ -35,7 +35,7 @@ class Condition(NamedTuple):
 def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
     """Add *row*; raises DuplicateRecordError or ConstraintViolationError."""
     ensure(conn, table)
-    _run(conn, _insert(table, row), row)
+    _run(conn, _insert(table, row), table, row)
 
 
 def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
@@ -44,7 +44,7 @@ def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
     exists_already = get(conn, table, [row[name] for name in table.key]) is not None
     other_columns = [name for name in row if name not in table.key]
     changes = ", ".join(f'"{name}" = excluded."{name}"' for name in other_columns)
-    _run(conn, f"{_insert(table, row)} ON CONFLICT DO UPDATE SET {changes}", row)
+    _run(conn, f"{_insert(table, row)} ON CONFLICT DO UPDATE SET {changes}", table, row)
     return not exists_already
 
 
@@ -195,7 +195,7 @@ def _insert(table: RecordTable, row: Mapping[str, Value]) -> str:
     return f"INSERT INTO {table.name} ({quote(tuple(row))}) VALUES ({placeholders})"
 
 
-def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:
+def _run(conn: Writing, text: str, table: RecordTable, row: Mapping[str, Value]) -> None:
     try:
         conn.execute(text, tuple(row.values()))
     except apsw.ConstraintError as error:
@@ -203,5 +203,22 @@ def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:
         if code in _DUPLICATES:
             raise DuplicateRecordError("there is one with this id already", field="id") from None
         if code == apsw.SQLITE_CONSTRAINT_FOREIGNKEY:
-            raise ConstraintViolationError("it refers to a record that there is none of") from None
+            raise _missing_error(conn, table, row) from None
         raise ConstraintViolationError("a column may not hold this value") from None
+
+
+def _missing_error(
+    conn: Reading, table: RecordTable, row: Mapping[str, Value]
+) -> ConstraintViolationError:
+    """Return the error for *row*, which refers to a record that does not exist."""
+    tables = {need.name: need for need in table.needs}
+    for column in table.columns:
+        need, value = tables.get(column.references or ""), row.get(column.name)
+        if need is not None and value is not None and get(conn, need, [value]) is None:
+            entity = need.name.removeprefix(PREFIX)
+            return ConstraintViolationError(
+                f"{column.name}: there is no such record in {entity}",
+                field=f"record.{column.name}",
+                hint=f"save that record first: records.{entity}.save",
+            )
+    return ConstraintViolationError("it refers to a record that does not exist")

@@ -120,6 +120,14 @@ def test_a_text_that_cannot_be_stored_is_invalid_wherever_it_stands(text: str) -
     envelope.check_texts({"a": ["fine \U0001f600"]})
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\x00b"])
+def test_a_text_that_cannot_be_stored_is_named_by_its_place(text: str) -> None:
+    params = {"items": [{"text": "fine"}, {"text": text}], "agent_id": "a"}
+    with pytest.raises(InvalidError, match=r"^items\.1\.text: holds a ") as caught:
+        envelope.check_texts(params)
+    assert caught.value.field == "items.1.text"
+
+
 def test_a_frame_over_the_limit_is_too_large() -> None:
     with pytest.raises(TooLargeError):
         envelope.parse_request(b" " * (FRAME_BYTES_MAX + 1))

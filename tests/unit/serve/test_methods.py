@@ -141,6 +141,11 @@ def test_a_wrong_param_is_named_and_its_value_is_not(
     [
         ("memory.ingest_many", {"items": [{"text": " "}]}, "items.0.text: must not be blank"),
         ("memory.ingest_many", {"items": []}, "items: must have at least 1 item, not 0"),
+        (
+            "memory.count",
+            {"agent_id": "a", "user_id": "a"},
+            "user_id: is another name of agent_id: give only one of them",
+        ),
         ("events.subscribe", {"names": []}, "names: must have at least 1 item, not 0"),
         (
             "sleep.run",
