@@ -126,6 +126,28 @@ def test_a_setting_is_refused_that_the_environment_makes_wrong(tmp_path: Path) -
     assert memd(tmp_path, "config", "set", *change).code == 0
 
 
+@pytest.mark.parametrize("name", ["config.toml", "config.yaml"])
+def test_settings_that_must_agree_are_changed_at_once(tmp_path: Path, name: str) -> None:
+    yaml_text = "memory:\n  retrieval:\n    relevance_weight: 0.7\n    max_memories: 9\n"
+    toml_text = "[memory.retrieval]\nrelevance_weight = 0.7\nmax_memories = 9\n"
+    file = written(tmp_path, toml_text if name.endswith("toml") else yaml_text, name)
+    keys = ("memory.retrieval.relevance_weight", "memory.retrieval.recency_weight")
+
+    alone = memd(tmp_path, "config", "set", keys[0], "0.6")
+    odd = memd(tmp_path, "config", "set", keys[0], "0.6", keys[1])
+    both = memd(tmp_path, "config", "set", keys[0], "0.6", keys[1], "0.4")
+
+    assert (alone.code, odd.code, both.code) == (78, 2, 0), both.err
+    assert "set both at once" in alone.err
+    shown = memd(tmp_path, "config", "show", "--json").json["settings"]["memory"]["retrieval"]
+    assert [shown[each] for each in ("relevance_weight", "recency_weight", "max_memories")] == [
+        0.6,
+        0.4,
+        9,
+    ]
+    assert file.read_text("utf-8").count("weight") == 2
+
+
 def test_a_setting_that_only_the_environment_makes_right_is_written_and_told(
     tmp_path: Path,
 ) -> None:

@@ -23,11 +23,11 @@ HEAD = """\
 Made from the code by `python -m tests.support.docs`.
 
 The settings are one YAML or TOML file, which need not exist; `memd config path` prints its path,
-`memd config show` the effective settings. `memd config set KEY VALUE` changes one setting, keeps
-the comments of the file, and says whether a restart is needed. A key can also be set in the
-daemon's environment, in capitals and with two underscores for each dot:
-`MEMD_DAEMON__LOG_LEVEL=debug`. The daemon reads the settings when it starts; on SIGHUP it reads
-those of the log and of nights again.
+`memd config show` the effective settings. `memd config set KEY VALUE` changes one setting, or with
+further pairs several at once, keeps the comments of the file, and says whether a restart is needed.
+A key can also be set in the daemon's environment, in capitals and with two underscores for each
+dot: `MEMD_DAEMON__LOG_LEVEL=debug`. The daemon reads the settings when it starts; on SIGHUP it
+reads those of the log and of nights again.
 
 ```yaml
 memory:

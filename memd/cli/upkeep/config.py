@@ -125,19 +125,26 @@ Key = Annotated[
     "memd config set memory.consolidation.interval weekly",
     'memd config set memory.agents \'{"kit": {"level": "session"}}\'',
     "memd config set 'memory.agents.\"review.bot\".level' session",
+    "memd config set memory.retrieval.relevance_weight 0.6 memory.retrieval.recency_weight 0.4",
 )
 def set_value(
     key: Key,
     value: Annotated[str, "VALUE", "Text, number, true, false, null or JSON."],
+    more: Annotated[
+        list[str] | None, "[KEY VALUE...]", "Further settings, for those that must agree."
+    ] = None,
 ) -> None:
-    """Change a setting in the settings file, and reload the daemon."""
-    _change(key, _value(value))
+    """Change settings in the settings file, and reload the daemon."""
+    words = [key, value, *(more or ())]
+    if len(words) % 2:
+        raise InvalidError(f"{words[-1]} has no value", hint="memd config set KEY VALUE KEY VALUE")
+    _change(dict(zip(words[::2], map(_value, words[1::2]), strict=True)))
 
 
 @options.examples("memd config unset daemon.undo_days")
 def unset(key: Key) -> None:
     """Remove a setting, so that its default applies."""
-    _change(key, _UNSET)
+    _change({key: _UNSET})
 
 
 _UNSET = object()
@@ -150,14 +157,18 @@ def _value(text: str) -> Any:
         return text
 
 
-def _change(key: str, value: Any) -> None:
+Changes = dict[tuple[str, ...], Any]
+"""The settings to change by their paths, each with its new value or _UNSET."""
+
+
+def _change(values: dict[str, Any]) -> None:
     from memd.base.settings import find, join_key, split_key
 
     places = Paths.resolve()
-    path = split_key(key)
+    changes = {split_key(key): value for key, value in values.items()}
     with _lock(places.config_file.parent):
         file = find(places.config_file) or places.config_file
-        changed, messages, reload = _write_change(file, path, value)
+        changed, messages, reload = _write_change(file, changes)
     if console.print_if_json(
         {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
     ):
@@ -165,33 +176,25 @@ def _change(key: str, value: Any) -> None:
     console.out(console.line(str(file)))
     for warning in messages:
         console.note(console.line(warning))
-    _note_effect(join_key(path), reload)
+    _note_effect([join_key(path) for path in changes], reload)
 
 
-def _write_change(
-    file: Path, path: tuple[str, ...], value: Any
-) -> tuple[bool, list[str], dict[str, Any] | None]:
-    """Write the change; return whether the file changed, warnings, and the daemon's answer.
+def _write_change(file: Path, changes: Changes) -> tuple[bool, list[str], dict[str, Any] | None]:
+    """Write all *changes*; return whether the file changed, warnings, and the daemon's answer.
 
-    A change that a running daemon refuses is reverted. Otherwise its next start could fail, or
-    apply a change that this client may not make.
+    Changes that a running daemon refuses are reverted. Otherwise its next start could fail, or
+    apply what this client may not change.
     """
     from memd.assist.connect import files
-    from memd.assist.connect.text import UnreadableError
     from memd.base.settings import read
 
-    tree = _with(read(file) if file.exists() else {}, path, value)
-    messages = _warnings(tree, file, path)
+    tree = read(file) if file.exists() else {}
+    for path, value in changes.items():
+        tree = _with(tree, path, value)
+    messages = _warnings(tree, file, changes)
     before = files.read(file)
     old = before or ""
-    try:
-        new = _edit(old, file, path, value)
-    except UnreadableError:
-        new = None
-    if new is None or _tree(new, file) != tree:
-        raise MemoryConfigError(
-            f"memd cannot edit {file} as it is written", hint="edit it yourself"
-        )
+    new = _edit_all(old, file, changes, tree)
     if new != old:
         if old:
             files.write(files.backup_of(file), old)
@@ -218,12 +221,12 @@ def _lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[str]:
+def _warnings(tree: dict[str, Any], file: Path, changes: Changes) -> list[str]:
     """Return the warnings about *tree*. Raises MemoryConfigError as a start would.
 
     The file is checked together with the variables of this environment. If it is valid only with
-    them, that is a warning, since the daemon's may differ. An invalid value at *path* is an error
-    even if a variable overrides it.
+    them, that is a warning, since the daemon's may differ. An invalid value among *changes* is an
+    error even if a variable overrides it.
     """
     from memd.base.settings import join_key, load_tree, validate
     from memd.domain.settings.settings import Settings
@@ -238,7 +241,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
         try:
             validate(Settings, tree, file)
         except MemoryConfigError as error:
-            if f"{error.field}.".startswith(f"{join_key(path)}."):
+            if any(f"{error.field}.".startswith(f"{join_key(path)}.") for path in changes):
                 raise
             texts.append(f"without this environment it would be refused: {error.message}")
     return texts
@@ -254,15 +257,16 @@ def _check_log(settings: Settings) -> None:
         LogFile(path, daemon.log_file_bytes, daemon.log_files_kept).check()
 
 
-def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
+def _note_effect(keys: list[str], reload: dict[str, Any] | None) -> None:
     from memd.base.settings import split_key
 
-    variable = "MEMD_" + "__".join(split_key(key)).upper()
-    if variable in os.environ:
-        console.note(f"{variable} is set in this environment and overrides the file")
+    for key in keys:
+        variable = "MEMD_" + "__".join(split_key(key)).upper()
+        if variable in os.environ:
+            console.note(f"{variable} is set in this environment and overrides the file")
     if reload is None:
         console.note("no daemon is running: takes effect at the next start")
-    elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"]):
+    elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"] for key in keys):
         console.note("takes effect when the daemon restarts")
 
 
@@ -275,6 +279,20 @@ def _reload() -> dict[str, Any] | None:
     except NotRunningError:
         return None
     return effect
+
+
+def _edit_all(text: str, file: Path, changes: Changes, tree: dict[str, Any]) -> str:
+    """Return the text of the file with all *changes*. Raises an error if that is not *tree*."""
+    from memd.assist.connect.text import UnreadableError
+
+    try:
+        for path, value in changes.items():
+            text = _edit(text, file, path, value)
+        if _tree(text, file) == tree:
+            return text
+    except UnreadableError:
+        pass
+    raise MemoryConfigError(f"memd cannot edit {file} as it is written", hint="edit it yourself")
 
 
 def _edit(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:

@@ -108,7 +108,7 @@ class MemoryRetrievalConfig(Value):
         if linear and not math.isclose(total, 1.0, rel_tol=0.0, abs_tol=_WEIGHT_TOLERANCE):
             raise ValueError(
                 "relevance_weight and recency_weight must sum to 1 when fusion_strategy is linear, "
-                f"not to {total:g}"
+                f"not to {total:g}; set both at once"
             )
         return self
 
