@@ -96,6 +96,9 @@ def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> 
         (("daemon.nothing", "1"), "daemon.nothing is no setting; there are log_level"),
         (("daemon", "1"), "daemon = 1 must"),
         (("daemon..undo_days", "1"), "is no setting"),
+        (("usage.path", "windows"), "usage: path = 'windows' must be an absolute path"),
+        (("usage.path", "~nobody-here/x"), "there is no user 'nobody-here' with a home"),
+        (("usage.transcript_roots", '["/srv/x", "y"]'), "usage: transcript_roots = 'y' must be an"),
     ],
 )
 def test_what_would_be_no_settings_file_is_not_written(

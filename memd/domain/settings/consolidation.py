@@ -117,7 +117,7 @@ class WikiExportConfig(Value):
     enabled: bool = False
     """`true`: write the wiki as `trigger` says; an explicit `false` also refuses `memd wiki`."""
     export_root: SafePath | None = None
-    """Target folder; default: `wiki` beside the database."""
+    """Target folder; default: `wiki`. A relative path is beside the database."""
     trigger: Literal["on_consolidation", "manual"] = "manual"
     """Write after each night, or only with `memd wiki`."""
     include_raw_tier: bool = True
@@ -192,5 +192,5 @@ class ProceduralMemoryConfig(Value):
     """Lessons with a lower confidence are not stored."""
     skill_md_directory: SafePath | None = None
     """Folder in which lessons are written as skills, `<name>/SKILL.md`, such as
-    `~/.claude/skills`; without it none are written.
+    `~/.claude/skills`; without it none are written. A relative path is beside the database.
     """

@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import AliasChoices, Field, ValidationInfo, model_validator
 
+from memd.base.paths import expand_folder
 from memd.domain.encoding import ChunkingConfig
 from memd.domain.enums import ConsolidationInterval, MemoryLevel
 from memd.domain.inject import SelfEditingMemoryConfig
@@ -274,6 +275,14 @@ class UsageSettings(Value):
     """Window size in tokens when none is reported."""
     transcript_roots: tuple[SafePath, ...] = ()
     """Folders to read transcripts from, besides those of the known assistants."""
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        if self.path is not None:
+            expand_folder("path", self.path)
+        for root in self.transcript_roots:
+            expand_folder("transcript_roots", root)
+        return self
 
     @model_validator(mode="after")
     def _check_rearm(self) -> Self:
