@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from memd.base.errors import InvalidError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
 from memd.cli.tables import report_next, table, text_column, word_column
@@ -118,11 +118,14 @@ def _show(entity: str, key: list[str]) -> None:
     answer = call(f"records.{entity}.get", **dict(zip(names, key, strict=True)))
     if console.is_json():
         console.print_json(answer)
-    elif answer["record"] is None:
-        console.note("no such record")
-    else:
+    elif answer["record"] is not None:
         for field, value in answer["record"].items():
             console.out(f"{field}: {_text(value)}")
+    if answer["record"] is None:
+        raise NotFoundError(
+            f"no record of {entity} has the key {console.line(' '.join(key))}",
+            hint=f"see: memd records {entity} list",
+        )
 
 
 def _unmark(key: str) -> str:

@@ -237,7 +237,9 @@ def test_a_profile_is_made_once_and_a_name_that_is_none_is_refused(tmp_path: Pat
         assert done.returncode != 0, name
     assert [each["profile"] for each in _listed(tmp_path)] == ["work"]
     assert "cannot be removed" in memd(tmp_path, "profile", "remove", "default", "--yes").stderr
-    assert "there is no profile" in memd(tmp_path, "profile", "remove", "play", "--yes").stderr
+    gone = memd(tmp_path, "profile", "remove", "play", "--yes")
+    assert "there is no profile" in gone.stderr
+    assert gone.returncode == 1
     assert memd(tmp_path, "profile", "remove", "work", "--yes").returncode == 0
     assert _listed(tmp_path) == []
 

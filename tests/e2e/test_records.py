@@ -136,6 +136,8 @@ def test_the_command_line_lists_shows_and_exports(memd: Memd, client: Client) ->
     assert [json.loads(line)["id"] for line in lines] == ["p0", "p1", "p2"]
     active = memd("records", "projects", "list", "--where", "status=active", "--json")
     assert active.json["items"] == []
+    code, _, err = memd("records", "projects", "show", "p9")
+    assert (code, "no record of projects has the key p9" in err) == (1, True)
     code, _, err = memd("records", "invoices", "list")
     assert code == 2
     assert "cost_records" in err

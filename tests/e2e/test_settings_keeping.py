@@ -16,7 +16,7 @@ from support.sample_records import EXAMPLES
 from support.setting_effects import Stage, a_stage, merged, shows, tree
 
 from memd.backends import rooms as file_rooms
-from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
+from memd.base.errors import InvalidStateError, MemdError, OrgMemoryAccessDeniedError
 from memd.client import AsyncClient
 
 NIGHT = "memory.consolidation."
@@ -226,7 +226,11 @@ async def test_the_wiki_has_the_tiers_and_the_place_it_is_given(
             await stage.wait_for_vectors()
             stage.clock.advance(days=3)
             await stage.call("sleep.run")
-            await stage.call("wiki.export")
+            if config.get("enabled") is False:
+                with pytest.raises(InvalidStateError, match="enabled is false"):
+                    await stage.call("wiki.export")
+            else:
+                await stage.call("wiki.export")
         return [str(path.relative_to(root)) for path in root.rglob("*.md")]
 
     def tier(files: list[str], name: str) -> int:

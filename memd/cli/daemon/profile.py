@@ -10,7 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateError, MemdError
+from memd.base.errors import (
+    AlreadyRunningError,
+    InvalidError,
+    InvalidStateError,
+    MemdError,
+    NotFoundError,
+)
 from memd.base.lock import lock_store
 from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles, profile_files
 from memd.base.settings import SUFFIXES
@@ -81,7 +87,7 @@ def remove(name: Name, yes: options.Yes = False) -> None:
         )
     paths = _resolve(name).with_settings()
     if not _files(paths):
-        raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
+        raise NotFoundError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
     console.confirm(f"Erase everything of profile {name} permanently?", yes=yes, name=name)
     service.remove_service(paths)

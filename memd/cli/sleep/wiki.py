@@ -32,7 +32,7 @@ def wiki(
             done = _export_here(client, agent, Path(folder).expanduser().resolve())
     if console.is_json():
         console.print_json(done)
-    elif done["path"] is not None:
+    else:
         console.out(console.line(done["path"]))
         console.note(
             f"{console.count(done['raw'], 'memory')}, {console.count(done['wiki'], 'summary')}"
@@ -48,9 +48,7 @@ def _report_problems(done: dict[str, Any]) -> None:
         console.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:
         console.note(f"memd: {view} could not be read and was left unchanged")
-    if done["path"] is None:
-        console.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
-    if done["path"] is None or done["failed"]:
+    if done["failed"]:
         raise console.CommandExit(console.Exit.ERROR)
 
 
@@ -69,12 +67,11 @@ def _export_here(client: Client, agent: str | None, root: Path) -> dict[str, Any
     settings, _ = settings_of(Paths.resolve())
     config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=RemotePages(client), config=config, root=root)
+    exporter.refuse_if_disabled()
     copy = {"target": str(root / folder_name(agent_id))}
-    if not exporter.is_disabled:
-        client.call("store.note_copy", copy)
+    client.call("store.note_copy", copy)
     done = asyncio.run(exporter.export(agent_id))
-    if not exporter.is_disabled:
-        client.call("store.note_copy", {**copy, "made": True})
+    client.call("store.note_copy", {**copy, "made": True})
     return done.model_dump(mode="json")
 
 

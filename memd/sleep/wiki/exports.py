@@ -47,15 +47,16 @@ class Wiki:
     async def export(self, caller: Caller, target: str | None = None) -> WikiExport:
         """Write the memories of the caller's agent below *target*, by default below the root.
 
-        Raises InvalidError for a *target* that is not absolute, and what
-        ``WikiExporter.export`` raises.
+        Raises InvalidError for a *target* that is not absolute, InvalidStateError if the settings
+        forbid exports, and what ``WikiExporter.export`` raises.
         """
+        self.exporter.refuse_if_disabled()
         if target is None:
             return await self._export(caller.agent_id)
         root = Path(target)
         if not root.is_absolute():
             raise InvalidError("target must be an absolute path", field="target")
-        if root != self.root and not self.exporter.is_disabled:
+        if root != self.root:
             with suppress(MemdError):  # a read-only store cannot record the copy
                 from memd.sleep.wiki.wiki import folder_name
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
+from memd.base.errors import InvalidStateError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.files import WikiExport
 from memd.domain.inject import SupportsRetrieve
@@ -135,6 +136,14 @@ class WikiExporter:
     def is_disabled(self) -> bool:
         """Whether the settings explicitly forbid every export."""
         return not self._config.enabled and "enabled" in self._config.model_fields_set
+
+    def refuse_if_disabled(self) -> None:
+        """Raise InvalidStateError if the settings explicitly forbid every export."""
+        if self.is_disabled:
+            raise InvalidStateError(
+                "memory.consolidation.wiki_export.enabled is false: nothing is exported",
+                hint="memd config unset memory.consolidation.wiki_export.enabled",
+            )
 
     async def _read_view(
         self,
