@@ -76,11 +76,17 @@ A connection:
 - works on at most 32 requests at a time and answers them in any order; further ones wait;
 - is closed after 10 minutes without a request, unless it is subscribed to events, and when a line
   takes more than 2 seconds to arrive;
+- is closed when its client leaves more than 256 KiB of answers unread for 5 seconds, or more than
+  4 MiB at all; writes that had begun are done;
 - gets an error with `id: null` for a line of which the id cannot be read; it can if only `jsonrpc`
   and `method` stand before it, even in a line that is not JSON or nested too deeply;
 - gets one of kind `too_large` for a line that is too long, after the answers to all earlier
   requests, and is closed; it is about the oldest request that has no answer;
 - gets one of kind `busy` if 256 others are open, and is closed.
+
+JSON is read strictly: a byte order mark, a key that is given twice in one object, `NaN`, a whole
+number of more than 64 bits, an `id` with a fraction, and a string with NUL or a lone surrogate are
+refused. A list of items is stored whole or not at all: one blank text refuses `memory.ingest_many`.
 
 Required params are in bold. The scope is the one that a client key needs ([access](access.md)).
 """

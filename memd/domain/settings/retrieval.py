@@ -59,7 +59,7 @@ class MemoryRetrievalConfig(Value):
     default_relevance: Share = 0.5
     """No effect: a daemon computes a relevance for every candidate."""
     injection_point: InjectionPoint = InjectionPoint.SYSTEM
-    """Role of the message with the memories."""
+    """Role of the message with a prompt's memories; a brief is always of the role `system`."""
     non_inferable_only: bool = False
     """Use only memories tagged `non-inferable`: what cannot be inferred from the code."""
     fusion_strategy: FusionStrategy = FusionStrategy.LINEAR

@@ -96,7 +96,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.get",
-        f"Get one {title} record, or null.",
+        f"Get one {title} record; `record` is null if there is none.",
         scope=entity.reading,
         writes=False,
         types=(_params(entity, "Get", **key), model),
