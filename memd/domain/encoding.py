@@ -47,7 +47,8 @@ class Encoding(NamedTuple):
 
     vector: bytes
     tokens: bytes = b""
-    """Token vectors for late interaction; empty if the model does not compute them."""
+    """Token vectors for late interaction; empty if the model does not compute them, or knows none
+    that carries content."""
 
 
 class TokenCounter(Protocol):

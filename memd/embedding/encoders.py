@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 CENTRE_FILE = "centre.f32"
-CLS, SEP = 101, 102  # token ids in the vocabulary of BERT
+UNKNOWN, CLS, SEP = 100, 101, 102  # token ids in the vocabulary of BERT
 _SPECIAL_TOKENS = 2  # they share the window with the text
 _SIGNS = "?!.,'\"-():;"
 PROJECTION_FILE = "token_projection.npz"
@@ -121,12 +121,14 @@ class FastembedEncoder:
     def _content(self, ids: list[int]) -> Any:
         """Return a mask of the tokens that are neither function words nor punctuation.
 
-        If there are none, all tokens are selected.
+        None is selected that is not in the vocabulary: all of those are one token. If there are
+        neither, all tokens are selected.
         """
         import numpy as np
 
         content = np.array([token not in self._function_ids for token in ids])
-        return content if content.any() else ~content
+        known = content & np.not_equal(ids, UNKNOWN)
+        return known if content.any() else ~content
 
     def ids(self, texts: list[str]) -> list[list[int]]:
         """Return the token ids of each text, without special tokens."""

@@ -19,6 +19,7 @@ from memd.base.work import SharedLock
 from memd.domain.encoding import Embedder, Encoding, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.domain.values import matched_part
+from memd.embedding.model_files import FINGERPRINT
 from memd.extract.times import find_periods
 from memd.recall.candidates import (
     PERSON_ROWS,
@@ -223,6 +224,8 @@ class RetrievalPipeline:
             why = f"the embedding model is not available ({error.kind}): only words are searched"
             return replace(query, degraded=why)
         vector, tokens = encoding
+        if not tokens and fingerprint == FINGERPRINT:
+            return query  # the model knows no word or sign that it is about
         vector = vector if query.tuning is None else query.tuning.vector(vector)
         return replace(query, vector=vector, model_key=model_key, tokens=tokens)
 

@@ -371,3 +371,25 @@ def test_a_query_of_any_length_is_answered(desk: Desk) -> None:
     assert desk.contents("kitchen yellow " * 40_000, search_mode="words") == [
         "The kitchen is painted yellow."
     ]
+
+
+@pytest.mark.parametrize("question", ["🔥", "哈哈", "🤷", "🔥🤷"])
+def test_signs_that_the_model_does_not_know_match_no_others(desk: Desk, question: str) -> None:
+    for text in (
+        "ランチは正午です。",
+        "We deploy with blue-green since March.",
+        "👍👍 approved",
+    ):
+        desk.store(text)
+    desk.settle()
+
+    assert desk.contents(question) == []
+    assert desk.contents(f"what is {question}?") == []
+    assert desk.contents("who approved it?") == ["👍👍 approved"]
+
+
+def test_signs_that_the_model_does_not_know_are_searched_by_words(desk: Desk) -> None:
+    desk.store("彼の口癖は哈哈です。")
+    desk.settle()
+
+    assert desk.contents("哈哈") == ["彼の口癖は哈哈です。"]
