@@ -32,7 +32,9 @@ from memd.extract.passing_words import (
     REASONS,
     REMARKS,
     SUBORDINATES,
+    TERSE_QUESTIONS,
     THIRD_PERSON,
+    TOPIC,
     VERBS,
 )
 from memd.extract.requests import (
@@ -87,19 +89,22 @@ _LEAVES = Phrases(
     r"\b(?:brb|ttyl|gtg|gotta (?:go|run|dash)(?! (?:to|the|an?|it|this|that|my|our|all|through|thru"
     r"|with|for|on|over|back)\b))\b"
 )
-# After a question: "marketing asks", "der Chef will es wissen".
-_SAYS_WHO_ASKS = Phrases(
+# After a question: "marketing asks", "der Chef will es wissen", "I keep forgetting", "short".
+_BESIDE_QUESTION = Phrases(
     r"\W*(?:(?:the|an?|my|our|some|der|die|das|ein|eine|mein|meine|unser|unsere) )?"
     r"(?!(?:and|or|who|nobody|i|we|you)\b)\w+(?: \w+)?"
     r" (?:asks|asked|keeps asking|(?:is|are|was|were) asking|wants? to know|wanted to know"
     r"|needs? to know|fragt|hat gefragt"
     r"|(?:will|wollte|m\u00f6chte) (?:das|es) wissen)"
     r"(?: (?:me|us|again|uns|mich|danach|wieder))?\W*"
-    r"|\W*(?:just (?:asking|curious)|asking for a friend|nur so gefragt)\W*"
+    r"|\W*(?:just (?:asking|curious)|asking for a friend|nur so gefragt"
+    r"|(?:i )?(?:always |keep |kept |constantly )?(?:forget(?:ting)?|forgot)(?: (?:it|that|this))?"
+    r"|i (?:always|keep|constantly) (?:mix|mixing|confuse|confusing) (?:them|it|those)(?: up)?"
+    r"|(?:keep it )?(?:short|brief|briefly|roughly|quickly)(?: (?:answer|pls|please))?)\W*"
 )
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
-    r"[,;:()\u3001\uff0c\uff1b\uff1a\u2026]+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
+    r"(?:(?<!\w)\(|\((?!\w)|[,;:)\u3001\uff0c\uff1b\uff1a\u2026])+\s*|\.{3,}\s*|\s[-\u2013\u2014]+\s|\s(?=\u00bf)"
 )
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _SURROUNDING_CHARS = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
@@ -139,7 +144,7 @@ def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
         return Passing.REMARK
     kinds: set[Passing] = set()
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
-        if Passing.QUESTION in kinds and _SAYS_WHO_ASKS.fullmatch(sentence):
+        if Passing.QUESTION in kinds and _BESIDE_QUESTION.fullmatch(sentence):
             continue
         kind = _classify_sentence(sentence, by_assistant=by_assistant)
         if kind is None:
@@ -191,7 +196,7 @@ def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
     if not is_asked and not core:
         return Passing.ACKNOWLEDGEMENT
     classify = _classify_report if by_assistant else _classify_clauses
-    kind = classify(core, is_asked=is_asked)
+    kind = Passing.QUESTION if asks_tersely(core) else classify(core, is_asked=is_asked)
     return None if kind in _MAY_BE_STANDING and _is_lasting(bare) else kind
 
 
@@ -260,6 +265,22 @@ def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:
     if names and kinds == {Passing.ACKNOWLEDGEMENT}:
         return None  # "Berlin, thanks!" is an answer
     return _strongest(kinds)
+
+
+def asks_tersely(text: str) -> bool:
+    """Return whether a sentence without a question mark asks by its form, after its topic or not.
+
+    >>> asks_tersely("prod reboot when"), asks_tersely("outbox relay: how often does it poll")
+    (True, True)
+    >>> asks_tersely("no idea why"), asks_tersely("how deploys work: tag, wait for argo, done")
+    (False, False)
+    """
+    topic = TOPIC.match(text)
+    question = text[topic.end() :] if topic else text
+    if TERSE_QUESTIONS.fullmatch(question) and not (VERBS.search(text) or FIRST_PERSON.match(text)):
+        return True
+    is_clause = topic is not None and not (VERBS.search(topic[0]) or _CLAUSE.search(question))
+    return is_clause and ASKS_UNMARKED.match(question) is not None
 
 
 def _strongest(kinds: set[Passing]) -> Passing | None:

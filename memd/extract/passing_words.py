@@ -117,8 +117,11 @@ ASKS_UNMARKED = opening(
     r"|was|"
     r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
     r"(?:what|who|where|how)(?:'s|'re)(?! more)",
-    r"(?:do|does) (?:i|we|they|he|she|it|these|those), did (?:we|they|he|she|it), does \w+,"
+    r"(?:do|does) (?:i|we|they|he|she|it|these|those), did (?:we|they|he|she|it),"
+    r" does (?!not\b)\w+,"
     r" (?:can|could|should|shall) (?:i|we), (?:is|was) (?:it|that|this|there)(?! or\b),"
+    r" (?:is|was|are|were|did|does|do|has|have|can|could|will|would)"
+    r" (?:anyone|anybody|someone|any of),"
     r" (?:are|were) (?:they|these|those|there), whats",
     r"(?:what|who|where|how)s(?= (?:the|our|my|your|next|left|still|wrong|new|open)\b)",
     r"(?:warum|wieso|weshalb) (?:ist|war|sind|waren|hat|haben|hatte|hatten|wird|wurde|kann|geht"
@@ -167,6 +170,29 @@ ASKS = opening(
     r"кто, кого, кому, что, когда, где, куда, откуда, почему, зачем, как, сколько, какой, какая,"
     r" какие,"
     r" какое, чей, разве, можно, есть ли, \w+ ли",
+)
+
+# Whole questions without a question mark and without a verb of ``VERBS``, as they are typed in a
+# hurry: "why 502", "which port again", "prod reboot when".
+_LAST = r"(?-i:when|where|why|how|who|what)"
+_BEFORE_NO_QUESTION = any_of("""
+    knows?, dunno, idea, clue, matter, sure, see, tell, ask, guess, imagine, remember, comment,
+    line, so, then, not, that's, thats, here's, of, on, about, the, and, or
+""")
+TERSE_QUESTIONS = Phrases(
+    r"(?:(?:why|how come)(?: \S+){0,3}"
+    r"|how (?:many|much|often|long|far|big|old)(?: \S+){1,3}"
+    r"|(?:what|which|who|where|how)(?: \S+){0,3} again"
+    r"|which (?:one|of(?! course)|first|next)(?: \S+){0,4}"
+    r"|who (?:owns|runs|maintains|approves|reviews|knows|uses|wrote|broke|changed|added|merged|did)"
+    r" (?:the |this |that |our )?\S+"
+    rf"|(?!.*\b(?:{_BEFORE_NO_QUESTION}) {_LAST}\b)(?:\S+ ){{1,6}}{_LAST}(?: again| exactly)?)"
+    r"[\s.!]*"
+)
+# The subject before a question: "outbox relay: how often does it poll". What is open is a note, and
+# "backups: how to restore" is a title.
+TOPIC = re.compile(
+    r"(?!(?:todo|open|note)\b)(?:[\w./+#'-]+ ){0,3}[\w./+#'-]+:\s+(?!\w+ to\b)", re.IGNORECASE
 )
 
 # First words of a condition, place or time that may precede a question or request.

@@ -80,6 +80,12 @@ _COMMANDS = r"""
     tsc, cargo, go, git, docker, podman, kubectl, helm, terraform, just, gradle, mvn, bundle, rake,
     bash, sh, ssh, systemctl, ansible-playbook
 """
+_RUNS = (
+    rf"(?:{any_of(_COMMANDS)}) (?:{any_of(_WITH_OBJECT)}|fmt|validate|get|diff|status|stash|lint"
+    r"|sync|up|down)(?!\w)"
+)
+COMMANDS = Phrases(_RUNS)
+"""Matches a command line at its start: "pip install". It may also tell how something is done."""
 _POLITE = (
     r"(?:(?:can|could|would|will) (?:you|u)(?! (?:like|prefer|say|rather)\b)(?: please)?"
     r"(?: just| also| quickly)?|(?:i|we)(?:'?d like| want| need| would like) you to|do you mind"
@@ -92,7 +98,8 @@ _JOINT_VERBS = (
 
 ORDERS_NOW = Phrases(
     rf"(?:{_JOINT})?(?:(?:{any_of(_PLAIN)})(?!\w)|(?:{any_of(_WITH_OBJECT)}){_OBJECT}|{_ALONE}"
-    rf"|run (?:{any_of(_COMMANDS)})(?![\w.])|{_ERRANDS}|{_OTHERWISE})"
+    rf"|run (?:{any_of(_COMMANDS)})(?![\w.])|{_RUNS}(?: \S+){{0,3}} (?:pls|plz|please)\W*$"
+    rf"|{_ERRANDS}|{_OTHERWISE})"
     rf"|{_JOINT}(?:{any_of(_JOINT_VERBS)})(?!\w)|{_POLITE}\s+\w+"
 )
 """Matches an order at the start of an English clause."""

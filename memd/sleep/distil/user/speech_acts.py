@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memd.extract.acknowledgements import acknowledges
+from memd.extract.passing import asks_tersely
 from memd.sleep.distil.environment.replacements import find_refused, find_replacement
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.distil.language.current_moment import (
@@ -356,5 +357,5 @@ def _is_question(text: str) -> bool:
     """Return whether *text* is a question; a tag question ("we keep it, right?") is none."""
     is_marked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
     return is_marked or any(
-        test(text) for test in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search)
+        test(text) for test in (_ASKS.match, _INVERTED.match, ASKS_UNMARKED.search, asks_tersely)
     )
