@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memd.domain.enums import Passing
 from memd.extract.acknowledgements import acknowledges
+from memd.extract.passing import passing_kind
 from memd.sleep.distil.agent_questions import (
     ASKED_CHARS,
     ASKS_WHICH,
@@ -90,6 +92,12 @@ _NO_LINE = Phrases(
     r"|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]",
     0,
 )
+# The agent could not answer: "I don't know", "not decided", "nothing says it".
+_KNOWS_NOT = Phrases(
+    r"\W*(?:i (?:don't|do not) (?:know|have)|i (?:couldn't|could not|can't|cannot) find|no idea"
+    r"|i(?:'m| am) not sure|(?:(?:that|this|it) is )?(?:not|n't)(?: yet)? (?:decided|defined"
+    r"|documented|recorded|specified|stated)|nothing (?:says|tells|mentions|in \w+))\b"
+)
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
 
 
@@ -142,6 +150,19 @@ def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None
         or _find_renumbered(user, recent[-1])
         or _find_similar(user, recent)
     )
+
+
+def find_own_question(user: str, earlier: Sequence[Exchange]) -> AnsweredLines | None:
+    """Return the user's question in the last of *earlier*, if *user* may be the answer to it.
+
+    The agent must have said that it does not know.
+    """
+    if not earlier or not earlier[-1].texts or judge(user).act in _NO_REPLY:
+        return None
+    question, place = earlier[-1].user, earlier[-1].place
+    is_open = _KNOWS_NOT.match(earlier[-1].texts[-1].text) is not None
+    is_question = len(question) <= _QUESTION_CHARS and passing_kind(question) is Passing.QUESTION
+    return AnsweredLines(question, place, is_asked=True) if is_open and is_question else None
 
 
 def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:

@@ -24,17 +24,13 @@ from memd.sleep.distil.answers import (
     cut,
     denies,
     find_answered,
+    find_own_question,
     question_before,
     settles_nothing,
     short_question,
 )
 from memd.sleep.distil.context_worth import find_confirmation, takes_back
-from memd.sleep.distil.exchanges import (
-    Exchange,
-    NapCandidate,
-    NapKind,
-    NapMemory,
-)
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.current_moment import only_names, reports, spoken_form
 from memd.sleep.distil.language.option_references import is_selection
 from memd.sleep.distil.language.phrases import ROOT_CAUSE
@@ -303,11 +299,12 @@ def _fitting_answer(
 def _find_answered(whole: Words, own: Words, earlier: Sequence[Exchange]) -> AnsweredLines | None:
     """Return what *whole* answers of the agent's texts in *earlier* exchanges.
 
-    If the message quotes the line with its number, that line is used: in a later list the number
-    may be that of another line.
+    That is the user's own question if the agent could not answer it. If the message quotes the
+    line with its number, that line is used: in a later list the number may be that of another line.
     """
     texts = [text for exchange in earlier for text in exchange.texts]
-    asked = find_answered("\n".join(whole.paragraphs), texts)
+    user = "\n".join(whole.paragraphs)
+    asked = find_answered(user, texts) or find_own_question(user, earlier)
     if asked and asked.is_marked and (pick := quoted_lines(whole, own)):
         return asked if speaks_of(pick, asked.text) else asked._replace(text=pick)
     return asked

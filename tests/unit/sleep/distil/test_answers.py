@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from bench.sentence_judge import distilled
 
 from memd.sleep.distil.answers import CHARS_MAX, cut, find_answered
 from memd.sleep.distil.distil import SessionTurns, distil
-from memd.sleep.distil.exchanges import AgentText
+from memd.sleep.distil.exchanges import AgentText, NapKind
 from memd.sleep.distil.language.option_references import find_marks
 
 FINDINGS = """I read all of it.
@@ -311,3 +312,34 @@ def test_a_laugh_is_no_answer_to_a_question_that_the_agent_answers_itself() -> N
     joke = AgentText(1, "Why do programmers prefer dark mode? Because light attracts bugs.")
     answered = find_answered("haha. ok", [joke])
     assert answered is None or not answered.is_fact
+
+
+@pytest.mark.parametrize(
+    ("question", "unknown"),
+    [
+        ("whats the on-call rotation day? I keep forgetting", "I don't know; nothing says it."),
+        ("what's the on-call rotation day?", "I couldn't find that anywhere in the repository."),
+        ("on-call rotation: which day again", "Not decided. The file has no entry."),
+    ],
+)
+def test_an_answer_that_the_agent_did_not_know_has_the_users_question(
+    question: str, unknown: str
+) -> None:
+    answer = "its thursdays 10:00, handover in #pay-oncall"
+    messages = [
+        {"role": "user", "content": question},
+        {"role": "assistant", "content": unknown},
+        {"role": "user", "content": answer},
+        {"role": "assistant", "content": "Noted."},
+    ]
+    assert kept(messages) == [f"User: {answer}\nIn answer to: {question}"]
+    messages[1]["content"] = "It is Monday."
+    assert kept(messages) != [f"User: {answer}\nIn answer to: {question}"]
+    messages[1]["content"] = unknown
+    messages[2]["content"] = "never mind, run the tests"
+    assert kept(messages) == []
+
+
+def kept(messages: list[dict[str, str]]) -> list[str]:
+    """Return what a nap keeps of *messages*, but the digest."""
+    return [memory.text for memory in distilled(messages) if memory.kind is not NapKind.DIGEST]
