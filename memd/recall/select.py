@@ -41,12 +41,14 @@ from memd.base.limits import (
     RECALL_SOURCE_ITEMS_MAX,
     RECALL_TWINS_ITEMS_MAX,
 )
-from memd.domain.enums import Origin, SearchMode, Trust
+from memd.domain.enums import Origin, Passing, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.domain.trust import FOREIGN
 from memd.domain.values import names_project
+from memd.extract.passing import asks_tersely, passing_kind
 from memd.extract.passing_words import ASKS
+from memd.extract.requests import COMMANDS
 from memd.recall.candidates import Ranking
 from memd.recall.question import MARKS
 from memd.recall.ranking.newer_first import asks_before, put_newer_first
@@ -227,14 +229,20 @@ def _each_once(items: Sequence[RankedCandidate]) -> tuple[list[RankedCandidate],
 def _asks(query: str) -> bool:
     """Return whether *query* is a question, with or without its mark, or a lookup of a few words.
 
+    An order of a few words is none.
+
     >>> _asks("which port does redis use"), _asks("Tom wants a crane for Christmas")
     (True, False)
     >>> _asks("the nginx port"), _asks("great. coffee. bye")
     (True, False)
+    >>> _asks("run it"), _asks("pip install pyarrow"), _asks("relay: how often does it poll")
+    (False, False, True)
     """
-    is_question = not MARKS.isdisjoint(query) or ASKS.match(query) is not None
-    is_short = len(query.split()) <= _LOOKUP_WORDS_MAX
-    return is_question or (is_short and not _NEXT_CLAUSE.search(query))
+    if not MARKS.isdisjoint(query) or ASKS.match(query) or asks_tersely(query):
+        return True
+    is_lookup = len(query.split()) <= _LOOKUP_WORDS_MAX and not _NEXT_CLAUSE.search(query)
+    is_order = COMMANDS.match(query) or passing_kind(query) is Passing.REQUEST
+    return is_lookup and not is_order
 
 
 def _raise_bar(

@@ -111,14 +111,23 @@ def test_beside_a_likely_memory_what_naps_composed_has_to_be_likelier_in_a_promp
     assert len(selected(everything, top_k=9).items) == 5
 
 
-@pytest.mark.parametrize("query", ["rename the hive to apiary", "Tom wants a crane for Christmas"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "rename the hive to apiary",
+        "Tom wants a crane for Christmas",
+        "run it",
+        "pip install pyarrow",
+    ],
+)
 def test_beside_a_prompt_that_asks_nothing_a_memory_has_to_be_likelier(query: str) -> None:
     its = [an_entry(times * BAR, f"own {times}") for times in (REQUEST_BARS, 1.5)]
     other = an_entry(3 * BAR, "of a project", project_id=HIVES)
 
     assert selected([*its, other], query).items == [replace(its[0], bar=REQUEST_BARS * BAR)]
     assert selected([*its, other], "who wants a crane").items == [*its, other]
-    assert selected([*its, other], "the crane").items == [*its, other]
+    for asked in ("the crane", "yellow crane of Tom: which one again"):
+        assert selected([*its, other], asked).items == [*its, other]
     assert len(selected([*its, other], query, top_k=3).items) == 3
 
 
