@@ -126,7 +126,7 @@ class FastembedEncoder:
         """
         import numpy as np
 
-        content = np.array([token not in self._function_ids for token in ids])
+        content = np.array([token not in self._function_ids for token in ids], bool)
         known = content & np.not_equal(ids, UNKNOWN)
         return known if content.any() else ~content
 
