@@ -20,11 +20,12 @@ from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.redaction import redact, screen_ahead
 from memd.recall.candidates import Ranking
+from memd.recall.foreign_cap import spread
 from memd.recall.question import name_candidates
 from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.ranking.scored_memories import diverse_order
 from memd.recall.scope import SearchScope
-from memd.recall.select import Selection, select, spread
+from memd.recall.select import Selection, select
 from memd.store.file.connect import Reading
 from memd.store.memory import memories, preferences, shared
 from memd.store.memory.filters import bind

@@ -24,6 +24,7 @@ from memd.guard.redaction import redact_entry, screen_ahead
 from memd.recall import answer, listing
 from memd.recall.answer import AnswerContent
 from memd.recall.candidates import Ranking
+from memd.recall.foreign_cap import spread
 from memd.recall.listing import PageRequest
 from memd.recall.pipeline import RetrievalPipeline, ScopeResolver, Search, return_candidates
 from memd.recall.ranking.rankings import RETRIEVED_ROWS
@@ -35,7 +36,7 @@ from memd.recall.scope import (
     caller_scopes,
     shared_scope,
 )
-from memd.recall.select import select, spread
+from memd.recall.select import select
 from memd.recall.text_ranker import RankableText, TextRanker
 from memd.store.access import names
 from memd.store.file.connect import Reading

@@ -18,9 +18,9 @@ from memd.base.limits import (
 )
 from memd.domain.enums import Origin, Trust
 from memd.recall.answer import pack
+from memd.recall.foreign_cap import spread
 from memd.recall.ranking.rankings import rank
 from memd.recall.ranking.weights import HYBRID
-from memd.recall.select import spread
 
 costs = st.lists(st.integers(1, 300), max_size=30)
 
