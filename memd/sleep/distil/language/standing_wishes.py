@@ -11,6 +11,7 @@ makes it a rule. So a report ("wir benutzen gerade den alten Server") does not m
 from __future__ import annotations
 
 from memd.sleep.distil.language.scoped_wishes import (
+    LEAD,
     NOT_PAST,
     asks_for_rule,
     has_wish_form,
@@ -93,6 +94,17 @@ _NOT_KNOWN = r"(?! (?:forget|mix|confuse|wonder|remember|know|understand|struggl
 _NOT_ASKED = r"(?<!why )(?<!why do )(?<!can )(?<!could )(?<!may )(?<!should )"
 # "Every time I click it" describes a bug.
 _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)"
+# After "always" or "never" at the beginning of a sentence, all but the verb of an order: "always
+# fails on CI", "never the second one", "always late".
+_NO_ORDER = (
+    r"(?! (?:[a-z]+(?<![su])s|(?!bring|sing)\w+ing|(?!apply|reply|rely|supply)\w+ly|an?|the|my"
+    r"|your|his|her|our|its?|th(?:is|at|ese|ose|ere)|he|she|they|we|you|i|in|on|at|to|for|by|with|from"
+    r"|as|so|too|very|when|if|because|of|not?|and|or|but|ever|mind|again|more|less|been|seen|done|gone|known"
+    r"|heard|enough|late|early|good|nice|better|best|worse|happy|glad|sure|same|here|about|up|down"
+    r"|out|off|over|under|only|just|quite|one|two|all|any|some|every|each|worth|fun|true|wrong|right"
+    r"|busy|tired|slow|empty|broken|available|welcome|possible|necessary|easy|hard|nothing|something"
+    r"|forget|lose|confuse|wonder|struggle|happen|work(?=\W*$))\b)"
+)
 # An explicit rule: "from now on", "remember to", "we always", "ask before you push".
 _RULE = words(
     r"from now on(?!,? (?:it|this|that|the \w+)(?: \w+)?"
@@ -113,6 +125,7 @@ _RULE = words(
     rf"(?:you|please|do) (?:should )?(?:always|never){NOT_PAST}",
     r"(?<!should i )(?<!should we )"
     r"(?:always|never) (?:ask|use|run|write|put|keep|add|commit|push|check|make|say|tell|start)",
+    rf"{LEAD}(?:always|never){NOT_PAST}{_NOT_EVENT}{_NO_ORDER} [a-z][a-z-]+(?= \w| [\"'])",
     # "..., but never rhyme": an order at the start of a clause.
     r"(?:^\W*|[,;:] |\b(?:but|and|so|also|please) )(?:always|never) (?:send|draft|delete|book|share"
     r"|buy|pay|mail|email|publish|answer|reply|show|give|leave|change|remove|edit|quote|cite|sign"
