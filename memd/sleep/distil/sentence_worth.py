@@ -25,6 +25,7 @@ from memd.sleep.distil.language.current_moment import feels, spoken_form
 from memd.sleep.distil.language.scoped_wishes import refers_to_current_work
 from memd.sleep.distil.language.words import Words
 from memd.sleep.distil.user.speech_acts import STANDING, WORTH, Act, Judgement, judge_sentence
+from memd.text.alternations import Phrases
 from memd.text.harms import states_health_risk
 from memd.text.languages import is_foreign
 from memd.text.preference import speaks_of_the_moment
@@ -70,6 +71,13 @@ _PLAIN_OVER_WISH: Mapping[Act, float] = MappingProxyType(
 )
 """How much the log-odds of a plain fact must exceed those of a wish, if both are certain."""
 _KINDS = (Act.PREFERENCE, Act.CONSTRAINT, Act.DECISION, Act.CORRECTION, Act.ENVIRONMENT)
+# Somebody's choice or plan: "we drop the samples", "I'll take it", not "I spent 312 euro".
+_DECIDES = Phrases(
+    r"\b(?:we|i)(?:'ll| will|'re going to| are going to|'m going to| am going to)?"
+    r" (?!(?:am|are|was|were|ha[vd]e?|do|did|can|could|may|might|must|need|think|thought|feel"
+    r"|felt|know|knew|see|saw|hope|guess|like|hear|heard|found|got|went|met|spent|paid|earn|owe)\b)[a-z]{2,}"
+    r"|\blet'?s\b|\b(?:decided|agreed|approved|chosen|settled)\b"
+)
 _SCORE_MAX = 0.85
 _SILENT = 0.1  # a sentence with at most this score says nothing, or is too short
 _RATED_MIN, _RATED_MAX = -1.0, 3.0  # bounds of a score by rule as a feature
@@ -178,10 +186,10 @@ def weigh(text: str, judged: Judgement, worths: Mapping[str, SentenceWorth]) -> 
         return Judgement(Act.ENVIRONMENT, STANDING if is_plain else _DROPPED_SCORE)
     if known and _is_at_hand(text, judged, known):
         return Judgement(Act.REQUEST, _DROPPED_SCORE)
-    return _weigh_known(judged, known) if known else judged
+    return _weigh_known(text, judged, known) if known else judged
 
 
-def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement:
+def _weigh_known(text: str, judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement:
     """Return the judgement of a line by the rules and the *known* worths of its sentences."""
     best = max(known)
     plain = max(sentence.plain for sentence in known)
@@ -192,7 +200,7 @@ def _weigh_known(judged: Judgement, known: Sequence[SentenceWorth]) -> Judgement
         )  # "My blood type is O negative"
         return Judgement(best.act if is_fact else Act.PREFERENCE, STANDING)
     if plain >= PLAIN_KEPT and may_be_plain(judged):
-        return Judgement(_plain_act(judged, best), STANDING)
+        return Judgement(_plain_act(text, judged, best), STANDING)
     is_open = judged.score < STANDING and judged.act is not Act.QUESTION
     if is_open and max(sentence.life for sentence in known) >= LIFE_KEPT:
         return Judgement(Act.ENVIRONMENT if judged.score < WORTH else judged.act, STANDING)
@@ -218,17 +226,19 @@ def _is_at_hand(text: str, judged: Judgement, known: Sequence[SentenceWorth]) ->
     return is_explicit and is_opposed and refers_to_current_work(text)
 
 
-def _plain_act(judged: Judgement, best: SentenceWorth) -> Act:
+def _plain_act(text: str, judged: Judgement, best: SentenceWorth) -> Act:
     """Return the act of a plain statement: that of the rules, or else of the model.
 
-    The model's act is replaced by a fact if it is a correction, a wish with low log-odds, or a
-    constraint that resembles no wish either: "we send about 2000 a month".
+    The model's act is replaced by a fact if it is a correction, a decision where nobody decides
+    ("the scaffolding goes up on 2 November"), a wish with low log-odds, or a constraint that
+    resembles no wish either: "we send about 2000 a month".
     """
     if judged.score >= WORTH and judged.act is not Act.TASK:
         return judged.act
+    is_no_decision = best.act is Act.DECISION and not _DECIDES.search(text)
     is_no_wish = best.act is Act.PREFERENCE and best.wish < WISH_KEPT
     is_no_rule = best.worth < _DROPPED and best.wish < _OPPOSED_WISH
-    is_fact = is_no_wish or (best.act is Act.CONSTRAINT and is_no_rule)
+    is_fact = is_no_decision or is_no_wish or (best.act is Act.CONSTRAINT and is_no_rule)
     return Act.ENVIRONMENT if is_fact or best.act is Act.CORRECTION else best.act
 
 
