@@ -99,6 +99,15 @@ def user_part(content: str) -> str:
     return text.removeprefix(USER_PREFIX)
 
 
+def corrected_part(content: str) -> str:
+    r"""Return the user's earlier words that a composed memory corrects, "" if it corrects none.
+
+    >>> corrected_part("no, 290\nCorrects: the fee is 260 euro"), corrected_part("no, 290")
+    ('the fee is 260 euro', '')
+    """
+    return without_outcome(content).partition(ANSWER_PART)[0].partition(CORRECTED_PART)[2]
+
+
 def composed_parts(content: str) -> list[str]:
     r"""Return the parts of a composed memory without their labels; a missing part is left out.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from memd.domain.sleep.consolidation import CORRECTED_PART
 from memd.text.alternations import Phrases, any_of, anywhere
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import WORD, content_stems, sentences
@@ -130,14 +131,18 @@ _CHOOSES = frozenset(
 
 @lru_cache(maxsize=4_096)  # the candidates of an answer are read, and often are the same
 def corrects(text: str) -> bool:
-    """Return whether *text* says that something is not as it was said.
+    r"""Return whether *text* says that something is not as it was said.
+
+    A composed memory with a correction also does, whatever its words.
 
     >>> corrects("Correction: watchdog is 8 seconds, 4 was too short")
+    True
+    >>> corrects("no, 290\nCorrects: the fee is 260 euro")
     True
     >>> corrects("The watchdog timeout is 4 seconds"), corrects("we sold the old bike")
     (False, False)
     """
-    if _OPENS.match(text) is not None:
+    if CORRECTED_PART in text or _OPENS.match(text) is not None:
         return True
     words = WORD.findall(text.casefold())
     return not _SIGNS.isdisjoint(words) and _CORRECTS.search(text) is not None

@@ -14,6 +14,7 @@ from memd.domain.sleep.consolidation import (
     ENDED_FIELD,
     OPEN_FIELD,
     USER_OPEN_FIELD,
+    corrected_part,
     user_part,
 )
 from memd.extract.acknowledgements import acknowledges
@@ -95,12 +96,14 @@ def digest(exchanges: Sequence[Exchange], memories: Iterable[NapMemory] = ()) ->
     """Return the digest of a session, "" if it would have only a single request.
 
     A lone question would match whoever asks it again, and answers nothing. *exchanges* are those of
-    the turns (``compose.turns``). A message that is in one of *memories* is not repeated, except
-    the beginning of the first. At most DIGEST_TOKENS_MAX tokens (:func:`tokens`).
+    the turns (``compose.turns``). A message that one of *memories* corrects is left out, and one
+    that is in them is not repeated, except the beginning of the first. At most DIGEST_TOKENS_MAX
+    tokens (:func:`tokens`).
     """
     memories = tuple(memories)
     worked = without_small_talk(exchanges, memories)
-    requests = list(_requests(worked))
+    corrected = {at for each in memories if corrected_part(each.text) for at in each.places[1:]}
+    requests = list(_requests(each for each in worked if each.place not in corrected))
     if not requests:
         return ""
     first, between, last = _split_requests(requests, memories)
@@ -250,12 +253,9 @@ def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
             text = f"(a pasted answer) {_first_line(exchange.user)}"
         if len(text.split()) < _WORDS_MIN or _is_empty(text) or tells_only_secret(text):
             continue
-        yield cut(
-            f"{text} {_title(exchange.user) or pasted_error(exchange.user)}"
-            if text.endswith(":")
-            else text,
-            _REQUEST_CHARS,
-        )
+        if text.endswith(":"):
+            text += f" {_title(exchange.user) or pasted_error(exchange.user)}"
+        yield cut(text, _REQUEST_CHARS)
 
 
 def _split_requests(

@@ -31,6 +31,7 @@ def texts_of(correction: RankedCandidate, *others: RankedCandidate) -> list[str]
         ("My manager is Priya Shah", "My manager is now Tom Fischer"),
         ("We go to Lisbon from 14 to 18 May", "Updated: we go to Lisbon from 21 to 25 May"),
         ("Le serveur est à Lyon", "En fait le serveur est à Nantes"),
+        ("the fee is 260 euro", "no, 290\nCorrects: the fee is 260 euro"),
     ],
 )
 def test_a_correction_stands_before_what_it_corrects_and_is_as_likely(

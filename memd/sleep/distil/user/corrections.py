@@ -1,27 +1,48 @@
 """Merge the user's corrections with the earlier statements that they correct. Pure.
 
 "Sorry, I meant Thursdays." means nothing alone, and "The rehearsal is on Wednesdays" is wrong.
-Both become one memory. A sentence corrects an earlier statement in two cases:
+Both become one memory. A sentence corrects an earlier statement in three cases:
 
-- it has another value of the same kind (day, date, time, number) and announces a correction, or
-- it names the value that is wrong: "Malmo, not Lund".
+- it has another value of the same kind (day, date, time, number) and announces a correction,
+- it names the value that is wrong: "Malmo, not Lund", or
+- it denies the user's message just before ("no, Thursdays") and says nothing but another value. If
+  the agent asked a question in between, or named a value of this kind itself, that is answered.
+
+A statement of the message just before becomes a memory with its correction even if it was not worth
+one: who corrects a value wants it to be known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import CORRECTED_PART, user_part
+from memd.domain.sleep.consolidation import (
+    CORRECTED_PART,
+    corrected_part,
+    user_part,
+    without_outcome,
+)
+from memd.extract.time_words import fold
 from memd.sleep.distil.compose import UserTurn
-from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind
+from memd.sleep.distil.exchanges import USERS_KINDS, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.user.speech_acts import STANDING, judge, states
+from memd.sleep.distil.user.value_mentions import (
+    NUMBER,
+    ValueMention,
+    find_names,
+    find_values,
+    is_replaceable,
+    without_values,
+)
 from memd.text.alternations import Phrases
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
 _CHARS_MAX = 160  # of a correction; a longer one names its subject itself
 _STATEMENT_CHARS_MAX = 300
+_REPLY_CHARS_MAX = 600  # of the agent to a statement; in a longer one something else may be denied
 _TURNS_BACK = 8  # how many turns before a correction are searched
 # Announces a correction: "sorry", "I meant", "moved to Friday", "make it 4".
 _ANNOUNCES = Phrases(
@@ -29,6 +50,28 @@ _ANNOUNCES = Phrases(
     r"|\bi (?:meant|was wrong)\b|\b(?:moved|postponed|rescheduled|changed) (?:\w+ )?to\b"
     r"|\bmake (?:it|that)\b|\b(?:wants|says?|takes?|needs?)(?= (?:\S+ ){0,3}now\b)"
     r"|\bnow (?:wants|says|takes|needs)\b"
+)
+# Words that deny what was said, or apologise for it, at the beginning of a correction.
+_DENIALS = """
+    no nope nah wrong incorrect sorry wait oops actually correction mistake
+    nein nee ne nö falsch quatsch moment warte entschuldigung korrektur eigentlich vielmehr
+    non faux pardon attends désolé désolée plutôt erreur
+    perdón perdona espera corrección incorrecto mal mejor dicho
+    anzi scusa scusi aspetta sbagliato correzione errore
+    não nao desculpa desculpe errado aliás correção
+    fout wacht correctie
+"""
+_LEADS = "and oh ah hm hmm uh okay ok well ach ja äh och ma pero mas maar mais e"
+_BEGINS = re.compile(
+    rf"^\W*(?:(?:{'|'.join(_LEADS.split())})\b\W+)*+"
+    rf"(?:(?:{'|'.join(_DENIALS.split())})\b[\s,.:;!\u2013\u2014-]+)+",
+    re.IGNORECASE,
+)
+# A pronoun for the subject, or for who said the value, with its verb: "he said", "sie kommt".
+_PRONOUN = re.compile(
+    r"\b(?:he|she|it|they|that|er|sie|es|das|il|elle|ils|elles|ce|cela|[eé]l|ella|lui|lei|ele|ela"
+    r"|hij|zij|ze|het|dat) (?:ha |hat |a |heeft |had )?[^\W\d_]+",
+    re.IGNORECASE,
 )
 # "On Thursdays now" corrects a day or a time; "3 tests fail now" is a report.
 _ENDS_WITH_NOW = re.compile(r"\bnow\W*$", re.IGNORECASE)
@@ -51,24 +94,15 @@ _ASKS = Phrases(
 )
 _NUMBERED_ITEM = re.compile(r"\W*\d{1,2}[.)]\s")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SAYS_NOTHING = FUNCTION_WORDS | {"meant", "same", "time", "one", "make", "please", "pls"}
-# "dec", "December", also misspelt ("febuary"); but not "maybe", "marked" or "novels".
-_MONTH = (
-    r"(?:jan(?:u[a-z]*)?|feb[a-z]*|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:[ae]?m[a-z]*)?|oct(?:ob[a-z]*)?|nov(?:e?m[a-z]*)?|dec(?:e?m[a-z]*)?)\b\.?"
+_SAYS_NOTHING = frozenset(
+    map(
+        fold,
+        FUNCTION_WORDS.union(
+            "meant same time one make please pls said says per alle ore uhr uur às las".split(),  # noqa: SIM905
+            _DENIALS.split(),
+        ),
+    )
 )
-_NUMBER = "number"
-# The kinds of values; the first pattern that matches a span decides its kind.
-_VALUES: dict[str, re.Pattern[str] | Phrases] = {
-    "date": Phrases(
-        rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}\b"
-        r"|\b\d{1,2}(?:st|nd|rd|th)\b|\b\d{4}-\d\d-\d\d\b"
-    ),
-    "day": re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", re.IGNORECASE),
-    "time": re.compile(r"\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|\b\d{1,2}:\d\d\b", re.IGNORECASE),
-    "part": re.compile(r"\b(?:half|whole|full|quarter|double)\b", re.IGNORECASE),
-    _NUMBER: re.compile(r"(?<![\w.:/-])\d+(?:[.,]\d+)?(?![\w:/-]|\.\d)(?: ?(?P<unit>[a-z%]+))?"),
-}
 
 
 def with_corrections(
@@ -81,21 +115,76 @@ def with_corrections(
     """
     merged = list(candidates)
     begins = [turn.exchange.place for turn in turns]
+    talk = {turn.exchange.place: turn.own for turn in turns if not turn.exchange.runs}
     for number, place in enumerate(begins):
         since = begins[max(0, number - _TURNS_BACK)]
+        before = turns[number - 1] if number else None
         for sentence in _corrections(turns[number]):
+            pool = [*merged, *(_unkept_statement(before, merged) if before else ())]
             earlier = [
                 (index, statement)
-                for index, candidate in enumerate(merged)
+                for index, candidate in enumerate(pool)
                 if since <= candidate.memory.places[0] < place
-                and (statement := _statement(candidate))
+                and (statement := _statement(candidate, talk))
             ]
             corrected = find_corrected(sentence, [statement for _, statement in earlier])
+            if corrected is None and before is not None:
+                corrected = next(
+                    (
+                        at
+                        for at, (index, statement) in reversed([*enumerate(earlier)])
+                        if pool[index].memory.places[0] >= before.exchange.place
+                        and denies_value(sentence, statement, _reply(before))
+                    ),
+                    None,
+                )
             if corrected is not None:
                 index, statement = earlier[corrected]
-                merged = _merge(merged, index, f"{sentence}{CORRECTED_PART}{statement}", place)
+                pool = pool[: max(len(merged), index + 1)]
+                merged = _merge(pool, index, f"{sentence}{CORRECTED_PART}{statement}", place)
                 break
     return merged
+
+
+def _unkept_statement(turn: UserTurn, kept: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
+    """Yield a candidate of what the user states in *turn*, if none of those *kept* has it."""
+    place = turn.exchange.place
+    is_kept = any(
+        candidate.memory.kind in USERS_KINDS and place in candidate.memory.places
+        for candidate in kept
+    )
+    if not is_kept and len(turn.own) <= _STATEMENT_CHARS_MAX and states(judge(turn.own)):
+        memory = NapMemory(turn.own, NapKind.ENVIRONMENT, (place,), turn.slot, Origin.PERSON)
+        yield NapCandidate(memory, STANDING)
+
+
+def _reply(turn: UserTurn) -> str:
+    """Return the agent's last text in *turn*, "" if there is none."""
+    return turn.exchange.texts[-1].text if turn.exchange.texts else ""
+
+
+def denies_value(correction: str, statement: str, reply: str = "") -> bool:
+    """Return whether *correction* denies *statement* and says nothing but another value for its.
+
+    *reply* is what the agent said in between. If it asks something, has another value, or is long,
+    that is what the user answers.
+
+    >>> denies_value("no, wednesday at 9", "the service is on tuesday at 9", "Noted, tuesday.")
+    True
+    >>> denies_value("no, wednesday", "the service is on tuesday", "Shall I tell them?")
+    False
+    """
+    begin = _BEGINS.match(correction)
+    rest = next(iter(sentences(correction[begin.end() :])), "") if begin else ""
+    if not rest or "?" in reply or len(reply) > _REPLY_CHARS_MAX:
+        return False
+    rest = f", {rest}"  # a name at the beginning of a sentence is none
+    find = find_values if find_values(rest) else find_names
+    values, old, repeated = find(rest), find(statement), find(reply)
+    names = content_stems(fold(" ".join(each.value for each in values)))
+    about = _subject(_PRONOUN.sub(" ", rest)) - names
+    is_about_it = about <= content_stems(fold(statement))
+    return is_about_it and any(is_replaceable(new, old, repeated) for new in values)
 
 
 def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
@@ -109,10 +198,10 @@ def find_corrected(correction: str, statements: Sequence[str]) -> int | None:
     True
     """
     old_value = _old_value(correction)
-    values, subject = list(_values(correction)), _subject(correction)
+    values, subject = find_values(correction), _subject(_ANNOUNCES.sub(" ", correction))
     if not _ANNOUNCES.search(correction):
         is_now = _ENDS_WITH_NOW.search(correction) is not None
-        values = [value for value in values if is_now and not value[0].startswith(_NUMBER)]
+        values = [value for value in values if is_now and not value.kind.startswith(NUMBER)]
     for index in reversed(range(len(statements))):
         if old_value and _states(statements[index], old_value):
             return index
@@ -139,48 +228,31 @@ def _states(statement: str, value: str) -> bool:
     if match is None:
         return False
     is_name = match.start() > 0 and match.group()[0].isupper()
-    return is_name or any(True for _ in _values(value))
+    return is_name or bool(find_values(value))
 
 
-def _differs(statement: str, values: Sequence[tuple[str, str]], subject: frozenset[str]) -> bool:
+def _differs(statement: str, values: Sequence[ValueMention], subject: frozenset[str]) -> bool:
     """Return whether *statement* has a different value of the same kind as one of *values*.
 
     If the correction names a *subject*, or the value is a number without a unit, both texts must
     share a word.
     """
-    stated = list(_values(statement))
-    is_shared = bool(subject & content_stems(statement))
+    stated = find_values(statement)
+    is_shared = bool(subject & content_stems(fold(statement)))
     if not is_shared and subject:
         return False
     return any(
-        (kind == other or (is_shared and kind == _NUMBER in other))
-        for kind, value in values
-        for other, stated_value in stated
-        if value != stated_value and (is_shared or kind != _NUMBER)
+        (new.kind == old.kind or (is_shared and new.kind == NUMBER in old.kind))
+        for new in values
+        for old in stated
+        if new.differs(old) and (is_shared or new.kind != NUMBER)
     )
 
 
-def _values(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (kind, value) for each value in *text*; the kind of "3 cups" is "number cups"."""
-    taken: list[tuple[int, int]] = []
-    for kind, pattern in _VALUES.items():
-        for match in pattern.finditer(text):
-            if any(start < match.end() and match.start() < end for start, end in taken):
-                continue
-            taken.append(match.span())
-            value = match.group().casefold().rstrip("s")
-            unit = (match["unit"] or "").casefold() if kind == _NUMBER else ""
-            is_unit = unit and unit not in FUNCTION_WORDS
-            yield (f"number {unit}" if is_unit else kind), value
-
-
-def _subject(correction: str) -> frozenset[str]:
-    """Return the stems of the subject of *correction*: its words without values and phrases."""
-    plain = _ANNOUNCES.sub(" ", correction)
-    for pattern in _VALUES.values():
-        plain = pattern.sub(" ", plain)
-    words = (word.casefold() for word in _WORD.findall(plain))
-    return content_stems(" ".join(word for word in words if word not in _SAYS_NOTHING))
+def _subject(text: str) -> frozenset[str]:
+    """Return the stems of the subject of a correction: its words without values and phrases."""
+    words = (word for word in _WORD.findall(without_values(text)) if word not in _SAYS_NOTHING)
+    return content_stems(" ".join(words))
 
 
 def _corrections(turn: UserTurn) -> Iterator[str]:
@@ -194,19 +266,23 @@ def _corrections(turn: UserTurn) -> Iterator[str]:
 
 
 def _has_sign(sentence: str) -> bool:
-    return any(sign.search(sentence) for sign in (_ANNOUNCES, _ENDS_WITH_NOW, _OLD_VALUE))
+    return any(sign.search(sentence) for sign in (_ANNOUNCES, _BEGINS, _ENDS_WITH_NOW, _OLD_VALUE))
 
 
-def _statement(candidate: NapCandidate) -> str:
+def _statement(candidate: NapCandidate, talk: Mapping[int, str]) -> str:
     """Return the user's statement in *candidate*, "" if it is not theirs or is too long.
 
-    Of a merged correction, return the corrected statement, because it names the subject.
+    Of a merged correction, return the corrected statement, because it names the subject. *talk* are
+    the user's messages upon which the agent did nothing, by their places: what follows one as an
+    outcome only repeats it.
     """
     memory = candidate.memory
     if memory.kind not in USERS_KINDS or len(user_part(memory.text)) > _STATEMENT_CHARS_MAX:
         return ""
-    words = memory.users_words
-    return words.partition(CORRECTED_PART)[2] or words
+    own = without_outcome(memory.text)
+    if own == talk.get(memory.places[0]):
+        return own
+    return corrected_part(memory.users_words) or memory.users_words
 
 
 def _merge(

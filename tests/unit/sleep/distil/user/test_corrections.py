@@ -11,7 +11,7 @@ from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import composed_parts, user_part
 from memd.sleep.distil.distil import SessionTurns, distil
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.distil.user.corrections import find_corrected
+from memd.sleep.distil.user.corrections import denies_value, find_corrected
 
 STATED = {
     "rehearsal": "The rehearsal of my choir is on Wednesdays",
@@ -72,6 +72,55 @@ def test_what_only_has_a_value_corrects_nothing(other: str) -> None:
     assert find_corrected(other, list(STATED.values())) is None
 
 
+@pytest.mark.parametrize(
+    ("denial", "statement", "reply"),
+    [
+        ("no, wednesday at 9", "the copier is serviced on tuesday at 9", "Noted, tuesday at 9."),
+        ("no, 290", "the fee is 260 euro", "260 euro, then."),
+        ("wrong, 1.950 euro", "the party costs 1,850 euro", "Noted: 1,850 euro."),
+        ("no, it's the 13th", "the visit is on 12 January 2027", "12 January 2027."),
+        ("nope, 8:30", "the shop opens at 8", "OK."),
+        ("no. Julia Stein", "our contact at Hartmann is Julia Stern", "Noted, Julia Stern."),
+        ("nein, sie kommt am 27.", "die Abnahme ist am 24. November", "Gut, am 24. November."),
+        ("nee, mittwoch um 8", "die Putzfrau kommt am Dienstag um 8", ""),
+        ("ah non, jeudi", "la livraison est mardi", "Noté."),
+        ("no, espera, 460", "la factura es de 640 euros", "Anotado."),
+        ("anzi no, il 13", "il sopralluogo è il 12 gennaio", "Segnato."),
+        ("não, quinta-feira", "a reunião é na terça-feira", "Anotado."),
+        ("nee, op 18 april", "de levering is op 8 april", "Genoteerd."),
+        ("no, friday, sorry. And bring the plans.", "the audit is on thursday", "OK."),
+    ],
+)
+def test_a_denial_with_another_value_corrects_what_was_said_just_before(
+    denial: str, statement: str, reply: str
+) -> None:
+    assert denies_value(denial, statement, reply)
+
+
+@pytest.mark.parametrize(
+    ("denial", "statement", "reply"),
+    [
+        ("no, the tests are red", "the release is on 5 march", "Noted."),
+        ("nein, die Tests sind rot, 3 von 20", "die Sitzung ist am 5. Mai", "Notiert."),
+        ("no, not that file, the other one", "the folder has 12 scripts", "OK."),
+        ("no, 8080", "the API runs on port 8443", "Which port has the other one?"),
+        ("no, am 15. November", "der Vertrag endet am 31. Mai", "Also am 1. Dezember erinnern."),
+        ("no, 250", "the budget is 500 euro", "I booked the hall for 300 euro."),
+        ("no, Frankfurt", "we deploy to Hetzner", "Done, it runs in Berlin."),
+        ("no, 5 minutes", "we meet on 3 june", "OK."),
+        ("no, it failed 3 times", "the API runs on port 8443", "OK."),
+        ("no, the 6th", "the fair is from 3 to 5 june", "Noted."),
+        ("no, the 14th", "the notary is on 14 december", "Noted."),
+        ("no idea why the backup costs 120", "we pay 300 a month", "OK."),
+        ("the audit is on friday", "the audit is on thursday", "OK."),
+    ],
+)
+def test_a_denial_of_anything_else_corrects_nothing(
+    denial: str, statement: str, reply: str
+) -> None:
+    assert not denies_value(denial, statement, reply)
+
+
 def memories_of(*texts: str) -> list[tuple[NapKind, str]]:
     messages: list[dict[str, Any]] = []
     for text in texts:
@@ -96,6 +145,47 @@ def test_what_is_corrected_again_has_the_last_word_and_what_was_stated_first() -
     stated = "We decided that the rehearsal is on Wednesdays from now on."
     [(_, text)] = memories_of(stated, "Sorry, I meant Thursdays.", "Actually no, Fridays.")
     assert text == f"Actually no, Fridays.\nCorrects: {stated}"
+
+
+def test_a_statement_is_kept_because_it_is_corrected() -> None:
+    stated, corrected = "sopralluogo da Nava il 12 gennaio", "anzi no, il 13"
+    assert memories_of(stated) == []
+    text = f"{corrected}\nCorrects: {stated}"
+    assert memories_of(stated, corrected) == [(NapKind.CORRECTION, text)]
+
+
+def test_a_statement_that_the_agent_repeats_is_corrected() -> None:
+    stated, corrected = "de levering van de tegels is op 8 april", "nee, 18 april"
+    messages = [
+        {"role": "user", "content": stated},
+        {"role": "assistant", "content": "Genoteerd, 8 april."},
+    ]
+    [repeated, *_] = distil(SessionTurns.of(messages))
+    assert repeated.text == f"{stated}\nOutcome: Genoteerd, 8 april."
+    session = SessionTurns.of([*messages, {"role": "user", "content": corrected}])
+    [memory] = [each for each in distil(session) if each.kind is not NapKind.DIGEST]
+    assert memory.text == f"{corrected}\nCorrects: {stated}"
+
+
+def test_a_question_or_an_order_is_not_kept_because_it_is_denied() -> None:
+    for text in ("how long does it take, 2 hours?", "run it 3 times"):
+        assert not any("Corrects" in each for _, each in memories_of(text, "no, 4"))
+
+
+def test_what_was_reported_is_corrected_by_what_was_said_instead() -> None:
+    stated = "We decided that the appointment is on 14 december."
+    reported = "no wait, he said the 16th"
+    text = f"{reported}\nCorrects: {stated}"
+    assert memories_of(stated, reported) == [(NapKind.CORRECTION, text)]
+
+
+def test_a_digest_does_not_repeat_what_was_corrected() -> None:
+    texts = ("We decided that the visit is on 14 december.", "no, the 16th", "Draft the letter.")
+    messages: list[dict[str, Any]] = []
+    for text in texts:
+        messages += [{"role": "user", "content": text}, {"role": "assistant", "content": "Good."}]
+    digests = [m.text for m in distil(SessionTurns.of(messages)) if m.kind is NapKind.DIGEST]
+    assert all("14 december" not in text for text in digests)
 
 
 def test_a_correction_keeps_the_place_of_what_it_corrects() -> None:
