@@ -126,6 +126,7 @@ def with_corrections(
                 for index, candidate in enumerate(pool)
                 if since <= candidate.memory.places[0] < place
                 and (statement := _statement(candidate, talk))
+                and sentence not in statement  # who says it again corrects nothing
             ]
             corrected = find_corrected(sentence, [statement for _, statement in earlier])
             if corrected is None and before is not None:

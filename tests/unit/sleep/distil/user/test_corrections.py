@@ -147,6 +147,14 @@ def test_what_is_corrected_again_has_the_last_word_and_what_was_stated_first() -
     assert text == f"Actually no, Fridays.\nCorrects: {stated}"
 
 
+def test_what_is_said_again_does_not_correct_itself() -> None:
+    again = "We switched the weir pump to 380 V in March, not 230."
+
+    memories = memories_of(again, "what's left to do today?", again)
+
+    assert [text for _, text in memories if "380 V" in text] == [again]
+
+
 def test_a_statement_is_kept_because_it_is_corrected() -> None:
     stated, corrected = "sopralluogo da Nava il 12 gennaio", "anzi no, il 13"
     assert memories_of(stated) == []
