@@ -21,13 +21,14 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
 from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.extract.clauses import ClauseStatement, TextContext, parse_clause
 from memd.extract.entity_names import CHARS_MAX, name, unwrap
 from memd.extract.time_mentions import TimeMention, find_times
-from memd.extract.verbs import FIELDS, VERB_PHRASE, parse_relation
+from memd.extract.verbs import FIELDS, FORMS, VERB_PHRASE, parse_relation
 
 STATEMENTS_MAX = 200
 _SENTENCE_CHARS_MAX = 400
@@ -48,11 +49,24 @@ _LEAD = re.compile(
     r"|in short|as a rule)(?:\s*[:,]\s*|\s+(?=[\w`\"“\[]))){0,3}",
     re.IGNORECASE,
 )
-# Where a clause ends: "; ", "and then", ", but", a dash, ", which".
-_BREAK = re.compile(
-    r"\s*;\s*|,?\s+(?:and\s+)?then\s+|,?\s+but\s+(?!not\b)|\s*[\u2014\u2013]\s*"
-    r"|,?\s+(?=except(?:ion)?\b)|,\s+(?:which|who)\s+|\.\s+"
+_NEXT = r"(?:now|afterwards?|thereafter|later|after that|(?:from|since) then(?: on)?)"
+# Where a clause ends, and another says something of its own: "; ", "and then", ", now", ", but",
+# and after a blanked time, where a name with a time of its own or with "afterwards" follows.
+_OWN_BREAK = (
+    rf"\s*;\s*|,?\s+(?:and\s+|\()?then,?\s+|(?:,\s+(?:and\s+)?|\s+(?:and\s+|\()){_NEXT},?\s+"
+    r"|,?\s+but\s+(?!not\b)"
+    r"|(?P<time>(?<=\s\s)(?:,|(?:,\s+)?and\b)\s"
+    rf"(?=\s\s|[^,;]*(?:\s\s\s|\s{_NEXT}\s*)(?:[,;]|$)))"
 )
+_PART = re.compile(_OWN_BREAK)
+# A clause also ends at a dash, ", which" or "except".
+_BREAK = re.compile(
+    _OWN_BREAK + r"|\s*[\u2014\u2013]\s*|,?\s+(?=except(?:ion)?\b)|,\s+(?:which|who)\s+"
+)
+_SUCCESSION = re.compile(rf"\b(?:then|{_NEXT})\b", re.IGNORECASE)
+_AFTERWARDS = re.compile(rf"[\s,]+(?:then|{_NEXT})$")
+# Whether "Ann owns Billing until March, then Bob" names an owner or a thing is not certain.
+_OF_PEOPLE = frozenset(("owns", "leads", "works_on", "member_of"))
 _AND = re.compile(r",?\s+and\s+|,\s+(?=(?:we|do|don't|never|use|not\s+use)\s)", re.IGNORECASE)
 
 
@@ -83,17 +97,26 @@ def extract_statements(
 
 
 def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
-    """Return whether each sentence of *text* overlaps one of *spans*, the spans of its statements.
+    """Return whether each part of *text* overlaps one of *spans*, the spans of its statements.
 
-    If so, the text is outdated when its statements are. If not, it also says something that no
-    statement can contradict.
+    A part is a sentence, or what follows "then" or "but" in one. If all are covered, the text is
+    outdated when its statements are. If not, it also says something that no statement can
+    contradict.
     """
     spans = list(spans)
     return all(
         any(start < span_end and span_start < end for span_start, span_end in spans)
-        for start, end in _sentences(text)
+        for start, end in _parts(text)
         if any(letter.isalnum() for letter in text[start:end])
     )
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the parts of *text* (:func:`covers`)."""
+    for start, end in _sentences(text):
+        sentence = text[start : min(end, start + _SENTENCE_CHARS_MAX)]
+        for begin, close in _split_clauses(_blank_times(sentence, find_times(sentence)), _PART):
+            yield start + begin, start + close
 
 
 def _is_valid(statement: ExtractedStatement) -> bool:
@@ -131,6 +154,24 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
+class _Clause(NamedTuple):
+    """A clause of a sentence, without its times and a lead such as "Note:"."""
+
+    text: str
+    begin: int
+    end: int
+    times: tuple[TimeMention, ...]
+    follows: bool
+    """Whether it says what came next: "then", "now", "afterwards"."""
+
+
+class _Earlier(NamedTuple):
+    """What a clause without a verb takes over: the words up to the verb, and when that ended."""
+
+    words: str
+    until_us: int | None
+
+
 def _extract_prose(
     text: str, now_us: int | None, speaker: str | None
 ) -> Iterator[ExtractedStatement]:
@@ -140,17 +181,60 @@ def _extract_prose(
         if end - start > _SENTENCE_CHARS_MAX or _DOUBT.search(sentence):
             continue
         context.subject = context.last_used = context.used_until_us = None
-        times = find_times(sentence, now_us)
-        bare = _blank_times(sentence.rstrip(".!; "), times)
-        clauses = list(_split_clauses(bare))
-        for number, (begin, close) in enumerate(clauses, 1):
-            next_begin = clauses[number][0] if number < len(clauses) else len(sentence)
-            clause_times = [time for time in times if begin <= time.start < next_begin]
-            lead = _LEAD.match(bare[begin:close])
-            clause = bare[begin + (lead.end() if lead else 0) : close].strip(" ,")
-            stop = max([close, begin + 1, *(time.end for time in clause_times)])
-            for statement in parse_clause(clause, clause_times, context):
-                yield _statement(statement, start + begin, start + stop)
+        earlier: _Earlier | None = None
+        for clause in _clauses(sentence, now_us):
+            statements = list(parse_clause(clause.text, clause.times, context))
+            if statements:
+                earlier = _earlier(clause, statements[-1])
+            elif earlier is not None:
+                statements = list(_parse_elliptical(clause, earlier, context))
+                until_us = statements[-1].to_us if statements else None
+                earlier = earlier._replace(until_us=until_us)
+            for statement in statements:
+                yield _statement(statement, start + clause.begin, start + clause.end)
+
+
+def _clauses(sentence: str, now_us: int | None) -> Iterator[_Clause]:
+    times = find_times(sentence, now_us)
+    bare = _blank_times(sentence.rstrip(".!; "), times)
+    spans = list(_split_clauses(bare))
+    joint = 0
+    for number, (begin, close) in enumerate(spans, 1):
+        next_begin = spans[number][0] if number < len(spans) else len(sentence)
+        clause_times = tuple(time for time in times if begin <= time.start < next_begin)
+        lead = _LEAD.match(bare[begin:close])
+        first = begin + (lead.end() if lead else 0)
+        text = bare[first:close].strip(" ,")
+        after = _AFTERWARDS.search(text)
+        follows = after is not None or _SUCCESSION.search(bare[joint:first]) is not None
+        stop = max([close, begin + 1, *(time.end for time in clause_times)])
+        yield _Clause(text, begin, stop, clause_times, follows)
+        joint = close
+
+
+def _earlier(clause: _Clause, statement: ClauseStatement) -> _Earlier | None:
+    """Return what a later clause may take over: "We used", of "We used Flask until March"."""
+    match = VERB_PHRASE.search(clause.text)
+    verb = FORMS[" ".join(match["verb"].casefold().split())] if match else None
+    if match is None or verb is None or statement.negated or verb.kind not in {"state", "is"}:
+        return None
+    if verb.relation in _OF_PEOPLE and not verb.inverted:
+        return None
+    return _Earlier(clause.text[: match.end()], statement.to_us)
+
+
+def _parse_elliptical(
+    clause: _Clause, earlier: _Earlier, context: TextContext
+) -> Iterator[ClauseStatement]:
+    """Parse a clause that only names what came next: "until March, then *Litestar*"."""
+    times = clause.times
+    if not any(time.from_us is not None for time in times):
+        if not clause.follows or earlier.until_us is None:
+            return
+        times = (TimeMention(0, 0, earlier.until_us, None), *times)
+    name_only = _AFTERWARDS.sub("", clause.text)
+    if VERB_PHRASE.search(name_only) is None:
+        yield from parse_clause(f"{earlier.words} {name_only}", times, context)
 
 
 def _statement(clause_statement: ClauseStatement, start: int, end: int) -> ExtractedStatement:
@@ -174,10 +258,12 @@ def _blank_times(sentence: str, times: tuple[TimeMention, ...]) -> str:
     return sentence
 
 
-def _split_clauses(sentence: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a sentence's clauses, split at "then", "but", ";" and new subjects."""
+def _split_clauses(sentence: str, breaks: re.Pattern[str] = _BREAK) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a sentence's clauses, split at *breaks* and new subjects."""
     begin = 0
-    for match in _BREAK.finditer(sentence):
+    for match in breaks.finditer(sentence):
+        if match["time"] and not VERB_PHRASE.search(sentence, 0, match.start()):
+            continue
         if match.start() > begin:
             yield from _split_at_and(sentence, begin, match.start())
         begin = match.end()

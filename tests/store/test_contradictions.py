@@ -225,6 +225,16 @@ async def test_a_version_holds_until_the_next_one_begins(
     assert await house.org.list_policies(CALLER) == ()
 
 
+async def test_a_fact_is_current_while_a_part_of_it_holds(house: Rooms, clock: HeldClock) -> None:
+    text = f"Our bank is BPER until {clock.now + 30 * DAY:%Y-%m-%d}, then Intesa Sanpaolo."
+    await wrote(house, text)
+    assert await held(house) == ["the bank is BPER"]
+    clock.advance(days=60)
+    assert await held(house) == ["the bank is Intesa Sanpaolo"]
+    candidates = await house.org.find_candidates(CALLER, "which bank?")
+    assert [fact.content for fact in candidates.by_words] == [text]
+
+
 async def test_a_timeline_of_a_fact_has_its_versions(house: Rooms, clock: HeldClock) -> None:
     (fact_id,) = await wrote(house, "Ask Zoe before a release.")
     first, begin = clock.now, clock.now + 7 * DAY

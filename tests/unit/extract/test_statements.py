@@ -67,6 +67,33 @@ UNDERSTOOD = {
         "the team uses Litestar from 2026-03-01",
         "Litestar replaces Flask from 2026-03-01",
     ],
+    "Our bank is BPER until June 2026, then Intesa Sanpaolo.": [
+        "the bank is BPER to 2026-06-01",
+        "the bank is Intesa Sanpaolo from 2026-06-01",
+    ],
+    "Our provider was Planetel until May 2026, now Fastweb.": [
+        "the provider is Planetel to 2026-05-01",
+        "the provider is Fastweb from 2026-05-01",
+    ],
+    "We used Planetel until May 2026 and Fastweb since June 2026.": [
+        "the team uses Planetel to 2026-05-01",
+        "the team uses Fastweb from 2026-06-01",
+    ],
+    "Our insurer is Reale Mutua until June 2027, Unipol afterwards.": [
+        "the insurer is Reale Mutua to 2027-06-01",
+        "the insurer is Unipol from 2027-06-01",
+    ],
+    "Billing is owned by Ann until 2025, then Bob until 2026, then Carol.": [
+        "Ann owns Billing to 2025-01-01",
+        "Bob owns Billing from 2025-01-01 to 2026-01-01",
+        "Carol owns Billing from 2026-01-01",
+    ],
+    "Our standard for APIs is Flask until 2026, and from then on Litestar.": [
+        "the team standardises_on Flask for APIs to 2026-01-01",
+        "the team standardises_on Litestar for APIs from 2026-01-01",
+    ],
+    "Ann owns Billing until 2025, then Bob.": ["Ann owns Billing to 2025-01-01"],
+    "Our bank is BPER, then Intesa Sanpaolo.": ["the bank is BPER"],
     "We switched from Flask to Litestar in March 2026.": [
         "the team uses Flask to 2026-03-01",
         "the team uses Litestar from 2026-03-01",
@@ -300,3 +327,21 @@ def test_a_text_is_covered_when_each_sentence_was_read() -> None:
     assert covers(text, [(one.start, one.end) for one in extract_statements(text)])
     longer = f"{text} Ask Zoe about hinges."
     assert not covers(longer, [(one.start, one.end) for one in extract_statements(longer)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our bank is BPER until June 2026, then we pay at the post office.",
+        "Our bank is BPER until June 2026, but the loan stays there.",
+        "Our bank is BPER until June 2026 and the loan is at the post office.",
+        "Ann owns Billing until 2025, then Bob.",
+    ],
+)
+def test_a_part_that_ends_does_not_cover_what_else_a_sentence_says(text: str) -> None:
+    assert not covers(text, [(one.start, one.end) for one in extract_statements(text)])
+
+
+def test_an_aside_is_no_part_of_its_own() -> None:
+    text = "Flask is the standard, which is plain \u2014 like most of it."
+    assert covers(text, [(one.start, one.end) for one in extract_statements(text)])
