@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from memd.text.words import is_title
+
 TEAM = "the team"
 """The name for "we", "our team" and the subject of a command."""
 
@@ -144,7 +146,7 @@ def _is_plausible(text: str) -> bool:
 
 def _proper(text: str) -> str | None:
     words = text.split()
-    if not 1 <= len(words) <= _WORDS_MAX or not all(map(_is_part, words)):
+    if not 1 <= len(words) <= _WORDS_MAX or not all(map(_is_part, words, [*words[1:], ""])):
         return None
     if words[0].casefold() in _COMMON or any(word.casefold() in _PRONOUNS for word in words):
         return None
@@ -154,7 +156,8 @@ def _proper(text: str) -> str | None:
     return " ".join(words) if is_name else None
 
 
-def _is_part(word: str) -> bool:
-    if word in _BETWEEN or _NUMBER.fullmatch(word):
+def _is_part(word: str, following: str) -> bool:
+    """Return whether *word* may be a part of a name, such as the title "geom." before one."""
+    if word in _BETWEEN or _NUMBER.fullmatch(word) or (following and is_title(word)):
         return True
     return bool(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word))

@@ -29,9 +29,11 @@ from memd.extract.clauses import ClauseStatement, TextContext, parse_clause
 from memd.extract.entity_names import CHARS_MAX, name, unwrap
 from memd.extract.time_mentions import TimeMention, find_times
 from memd.extract.verbs import FIELDS, FORMS, VERB_PHRASE, parse_relation
+from memd.text.words import is_inside
 
 STATEMENTS_MAX = 200
 _SENTENCE_CHARS_MAX = 400
+_NAME_CHARS = 16  # behind a full stop, which decide whether it is that of an abbreviation
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _SENTENCE = re.compile(r"[^\n]+?(?:[.!?]+(?=[\s)\"”*]|$)|;(?=\s)|$)", re.MULTILINE)
 _DOUBT = re.compile(
@@ -146,12 +148,17 @@ def _is_outside(statement: ExtractedStatement, spans: set[tuple[int, int]]) -> b
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield the span of each sentence, without leading white space."""
+    start = 0
     for match in _SENTENCE.finditer(text):
-        start, end = match.span()
+        end = match.end()
+        after = text[end : end + _NAME_CHARS].split("\n", 1)[0].lstrip()
+        if after and is_inside(match.group(), after):
+            continue
         while start < end and text[start].isspace():
             start += 1
         if start < end:
             yield start, end
+        start = end
 
 
 class _Clause(NamedTuple):

@@ -71,18 +71,28 @@ _BEFORE_CHARS, _AFTER_CHARS = 16, 12
 class _Stops(NamedTuple):
     """Patterns of texts whose final full stop ends no sentence, by what follows it.
 
-    ``always``: anything; ``by_digit``: a digit ("Nr. 5"); ``by_name``: a name ("Dr. Kim");
+    ``always``: anything; ``by_digit``: a digit ("Nr. 5"); ``title``: a name ("Dr. Kim") or another
+    title; ``title_or_word``: a name that does not begin as an English sentence ("St. Mary");
     ``by_lower``: a small letter ("usw. und"); ``by_letter``: a short abbreviation ("z. B.");
     ``ordinal`` and ``led_ordinal``: a noun ("3. Mai", "am 2. Tag").
     """
 
     always: re.Pattern[str]
     by_digit: re.Pattern[str]
-    by_name: re.Pattern[str]
+    title: re.Pattern[str]
+    title_or_word: re.Pattern[str]
     by_lower: re.Pattern[str]
     by_letter: re.Pattern[str]
     ordinal: re.Pattern[str]
     led_ordinal: re.Pattern[str]
+
+
+_TITLES = (
+    r"[DdSs]r|[Dd]rs|[Dd]ra|Sra|Srta|Sres|Mr|Mrs|Ms|MM?|Mme|Mlle|[Pp]rof(?:\.ssa|a)?|Hrn?|Frl"
+    r"|[Ss]ig(?:g|\.r?a|\.na)?|[Dd]ott(?:\.ssa)?|[Dd]hr|[Mm]evr|[Ii]ng|[Aa]vv|[Gg]eom|[Ll]ic|[Aa]rq"
+    r"|[Ee]ng|Dipl|Spett(?:\.le)?"
+)
+"""Titles before a name, in the languages of ``languages.py``."""
 
 
 @cache
@@ -99,11 +109,9 @@ def _stops() -> _Stops:
             r"\b(?:Nr|nr|núm|pág|pag|Kap|Abs|Abb|Str|Fig|fig|S|p|pp|(?<!\d )(?:max|min)|Jan|Feb|Mär"
             r"|Apr|Jun|Jul|Aug|Sept?|Okt|Oct|Nov|Dez|Dec)\.$"
         ),
-        by_name=re.compile(
-            r"\b(?:[DdSs]r|[Dd]ra|Sra|Srta|Mr|Mrs|Ms|MM?|Mme|Mlle|[Pp]rof|Hr|[Ss]ig|[Dd]ott|[Dd]hr"
-            r"|[Mm]evr|Ing|Dipl)\.$"
-        ),
-        by_lower=re.compile(r"\b(?:usw|ecc|enz|Nr|nr|Dr|Prof|(?<!\d )(?:max|min))\.$"),
+        title=re.compile(rf"\b(?:{_TITLES})\.$"),
+        title_or_word=re.compile(r"\b(?:St|[Rr]ag|[Aa]rch|Fr|[Ii]r|Rev|[Ff]am|[Cc]av|Mag|Mons)\.$"),
+        by_lower=re.compile(rf"\b(?:usw|ecc|enz|Nr|nr|{_TITLES}|(?<!\d )(?:max|min))\.$"),
         by_letter=re.compile(r"\b[zduvopie]\.$"),
         ordinal=re.compile(r"(?<![\w.])\d{1,3}\.$"),
         led_ordinal=re.compile(
@@ -152,9 +160,27 @@ def is_inside(before: str, after: str) -> bool:
         stops.always.search(before)
         or (after[:1].isdecimal() and stops.by_digit.search(before))
         or (after[:1].islower() and stops.by_lower.search(before))
-        or (_NAME.match(after) and stops.by_name.search(before))
+        or (_NAME.match(after) and stops.title.search(before))
+        or (_is_surely_name(after) and stops.title_or_word.search(before))
         or (_SHORT_WORD.match(after) and stops.by_letter.search(before))
     )
+
+
+def is_title(word: str) -> bool:
+    """Return whether *word* is an abbreviated title before a name.
+
+    >>> is_title("geom."), is_title("Dr."), is_title("vs.")
+    (True, True, False)
+    """
+    stops = _stops()
+    return any(titles.fullmatch(word) for titles in (stops.title, stops.title_or_word))
+
+
+def _is_surely_name(text: str) -> bool:
+    """Return whether *text* begins with a name, not with a word such as "The"."""
+    word = WORD.match(text)
+    is_common = word is not None and word.group().casefold() in ENGLISH_FUNCTION_WORDS
+    return _NAME.match(text) is not None and not is_common
 
 
 def content_words(text: str) -> list[str]:

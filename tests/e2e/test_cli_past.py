@@ -42,6 +42,15 @@ def test_what_held_in_a_month_is_printed(memd: Memd) -> None:
     assert {statement["object"] for statement in item["statements"]} == {"Litestar", "Flask"}
 
 
+def test_a_fact_that_names_no_time_is_printed_as_it_was_written(
+    memd: Memd, daemon: Spawned
+) -> None:
+    text = "Our structural engineer is Ing. Valsecchi. Ask her before a wall comes down."
+    memd("org", "write", text, MEMD_CLIENT_KEY_FILE=str(daemon.paths.keys_dir / "sam.key"))
+    for words in (["wall"], ["--about", "Ing. Valsecchi"]):
+        assert text in memd("org", "as-of", *words).out
+
+
 def test_a_life_is_printed_as_bars_with_who_and_when(memd: Memd) -> None:
     code, out, _ = memd("org", "timeline", "the team")
     assert code == 0

@@ -36,7 +36,8 @@ def as_of(
     """List the facts that were valid at a time, as then known.
 
     Validity is what the texts state; knowledge is when memd learned it. A time is a day, a month
-    (each means its beginning, in UTC), or a time with a zone.
+    (each means its beginning, in UTC), or a time with a zone. Of a text that names times, the
+    statements that were valid then are printed.
     """
     if text is not None and valid is None and is_time(text):
         raise InvalidError(
@@ -58,7 +59,7 @@ def as_of(
     columns = (
         id_column("FACT"),
         word_column("BY", lambda row: format_author(row["author"])),
-        text_column("STATEMENT", "statement"),
+        text_column("TEXT", "text"),
     )
     table(columns, (row for item in answer["items"] for row in _rows(item)))
     _report_withheld(answer)
@@ -119,12 +120,13 @@ def _not_found(text: str | None) -> str:
 
 
 def _rows(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each statement of a fact, or one with its text if it has none."""
-    statements = map(_format_statement, item["statements"])
-    return [
-        {**item["fact"], "statement": statement}
-        for statement in [*statements] or [item["fact"]["content"]]
+    """Return a row for each statement with a time of its own, or one with the text of the fact."""
+    statements = [
+        _format_statement(statement)
+        for statement in item["statements"]
+        if statement["valid_from"] or statement["valid_to"]
     ]
+    return [{**item["fact"], "text": text} for text in statements or [item["fact"]["content"]]]
 
 
 def _format_statement(statement: dict[str, Any]) -> str:

@@ -93,6 +93,12 @@ UNDERSTOOD = {
         "the team standardises_on Litestar for APIs from 2026-01-01",
     ],
     "Ann owns Billing until 2025, then Bob.": ["Ann owns Billing to 2025-01-01"],
+    "Our structural engineer is Ing. Valsecchi.": ["the structural engineer is Ing. Valsecchi"],
+    "Our lawyer is Avv. Dr. Pezzotta. Our client is Sig. Locati.": [
+        "the lawyer is Avv. Dr. Pezzotta",
+        "the client is Sig. Locati",
+    ],
+    "The deputy is geom. Carrara.": ["the deputy is geom. Carrara"],
     "Our bank is BPER, then Intesa Sanpaolo.": ["the bank is BPER"],
     "We switched from Flask to Litestar in March 2026.": [
         "the team uses Flask to 2026-03-01",

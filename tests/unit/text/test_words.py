@@ -27,6 +27,16 @@ INSIDE = [
     "Usa p. es. Postgres, dice il dott. Rossi.",
     "Gebruik bijv. Postgres, zegt dhr. Jansen.",
     "Mr. Smith and Mrs. Jones moved on Dec. 3 to Leeds.",
+    "The structural engineer is Ing. Valsecchi.",
+    "The notary is Avv. Dr. Pezzotta, avv. dott. Rossi signs for him.",
+    "The deputy is geom. Carrara, write to rag. Brambilla (via Pignolo) and to arch. Colombo.",
+    "Chiedi alla sig.ra Moretti, a Sig. Locati e alla dott.ssa Nava.",
+    "sig.ra moretti wants a copy, geom. carrara none",
+    "Frag Hrn. Weber, Fr. Adler oder Dipl.-Ing. Kurz.",
+    "Demande \u00e0 Mme. Dupont et M. Petit.",
+    "Habla con el Lic. Ruiz, el Arq. Vega y los Sres. Gil.",
+    "Vraag het ir. De Vries of drs. Jansen.",
+    "Rev. Green lives at St. Mary's.",
 ]
 ENDS = [
     ("It is version 2. Next we ship it.", 2),
@@ -45,6 +55,9 @@ ENDS = [
     ("Es endet am 15.\nJanuar war ruhig.", 2),
     ("Er geht um 5. Sie bleibt.", 2),
     ("Das war die Nr. Danach kam nichts.", 2),
+    ("It is on Main St. The shop is shut.", 2),
+    ("We use rag. It works.", 2),
+    ("She is at the arch. We wait.", 2),
 ]
 
 
