@@ -73,6 +73,24 @@ def test_the_life_of_a_fact_without_statements_has_its_versions(
         assert "2099-11-23 to ...: sam (senior)" in yan
 
 
+def test_what_holds_now_comes_before_what_begins_later(memd: Memd, daemon: Spawned) -> None:
+    sam = partial(memd, MEMD_CLIENT_KEY_FILE=str(daemon.paths.keys_dir / "sam.key"))
+    fact_id = sam("org", "write", "The rent is 900 euro.").out.strip()
+    sam("org", "write", "The rent is 1,000 euro.", "--fact", fact_id, "--from", "2099-11-23")
+    _, out, _ = memd("org", "query", "rent")
+    assert out.splitlines() == [
+        f"{fact_id}\tconvention\tThe rent is 900 euro.\tuntil 2099-11-23",
+        f"{fact_id}\tconvention\tThe rent is 1,000 euro.\tfrom 2099-11-23",
+    ]
+    _, out, err = memd("org", "show", fact_id)
+    assert out.index("900 euro") < out.index("1,000 euro")
+    assert err.index("until 2099-11-23") < err.index("from 2099-11-23")
+    assert err.count("written_at:") == 2
+    _, out, _ = memd("org", "history", fact_id)
+    ends = [line.rsplit("\t", 1)[1] for line in out.splitlines()]
+    assert ends == ["until 2099-11-23", "from 2099-11-23"]
+
+
 def test_a_life_is_drawn_into_a_file(memd: Memd, tmp_path: Path) -> None:
     target = tmp_path / "flask.svg"
     code, out, err = memd("org", "timeline", "Flask", "--svg", str(target))

@@ -264,7 +264,7 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     _, out, err = memd("org", "show", fact_id)
     assert out == "We paint the shed green.\n"
     fields = [line.split(maxsplit=1) for line in err.splitlines()]
-    assert [name for name, _ in fields] == ["id:", "category:", "version:", "created_at:", "by:"]
+    assert [name for name, _ in fields] == ["id:", "category:", "version:", "written_at:", "by:"]
     assert dict(fields[:3] + fields[4:]) == {
         "id:": fact_id, "category:": "convention", "version:": "1", "by:": "ada (senior)"
     }  # fmt: skip
@@ -274,8 +274,8 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     rows = [line.split("\t") for line in out.splitlines()]
     assert code == 0
     assert [row[:1] + row[2:] for row in rows] == [
-        ["1", "ada (senior)", "We paint the shed green."],
-        ["2", "ada (senior)", "We paint the shed blue."],
+        ["1", "ada (senior)", "We paint the shed green.", ""],
+        ["2", "ada (senior)", "We paint the shed blue.", ""],
     ]
     assert memd("org", "retract", fact_id) == (0, "", "")
     for command in ("retract", "show"):
@@ -284,7 +284,7 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
             "",
             f"memd: no current fact has the id {fact_id}\n",
         )
-    assert memd("org", "history", fact_id)[1].endswith("\tretracted\n")
+    assert memd("org", "history", fact_id)[1].endswith("\tretracted\t\n")
     assert memd("org", "history", "nothing") == (1, "", "memd: no fact has the id nothing\n")
 
 

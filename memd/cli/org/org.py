@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
+from memd.base.clock import SystemClock, to_us
 from memd.base.errors import NotFoundError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
@@ -113,17 +115,34 @@ def retract(fact_id: FactId) -> None:
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(fact_id: FactId) -> None:
-    """Print one fact, with its author and date."""
+    """Print one fact, with its author and dates.
+
+    If its last version begins later, the version that holds until then comes first.
+    """
     fact = call("org.get", fact_id=fact_id)
     if console.is_json():
         console.print_json({"fact": fact})
     elif fact is not None:
-        names = ("id", "category", "version", "created_at")
-        console.note_fields({name: fact[name] for name in names}, 12)
-        console.note(f"{'by:':<12} {format_author(fact['author'])}")
-        console.out(console.quote(fact["content"]))
+        versions = [version for version in _versions(fact_id) if version["content"] is not None]
+        holding = _find_holding(versions)
+        shown = [version for version in versions if version in (holding, versions[-1])]
+        console.note_fields({"id": fact["id"]}, _FIELD_CELLS)
+        for version in shown:
+            _print_version(version)
     if fact is None:
         raise NotFoundError(f"no current fact has the id {console.line(fact_id)}")
+
+
+_FIELD_CELLS = 12
+
+
+def _print_version(version: dict[str, Any]) -> None:
+    fields = {name: version[name] for name in ("category", "version")}
+    if validity := format_validity(version):
+        fields["valid"] = validity
+    console.note_fields({**fields, "written_at": version["timestamp"]}, _FIELD_CELLS)
+    console.note(f"{'by:':<{_FIELD_CELLS}} {_version_author(version)}")
+    console.out(console.quote(version["content"]))
 
 
 @options.examples(
@@ -141,7 +160,8 @@ def query(
     """Search facts.
 
     Literal matches of TEXT come first, then facts that share words with it. Returns at most
-    org_memory.extended_store.max_retrieved_per_query facts.
+    org_memory.extended_store.max_retrieved_per_query facts. Before a version that begins later
+    stands the one that holds until then.
     """
     text = options.join_words(words) if words else None
     answer = call("org.query", context=text, categories=categories_of(category), limit=limit)
@@ -169,7 +189,7 @@ def policies(
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def history(fact_id: FactId) -> None:
-    """List all versions of a fact, oldest first, with date and author."""
+    """List all versions of a fact, oldest first, with date, author and validity."""
     items = _versions(fact_id)
     if console.print_if_json({"items": items}):
         return
@@ -180,6 +200,7 @@ def history(fact_id: FactId) -> None:
         text_column(
             "WHAT", lambda item: "retracted" if item["content"] is None else item["content"]
         ),
+        word_column("VALID", format_validity, whole=True),
     )
     table(columns, items)
     if not items:
@@ -187,9 +208,40 @@ def history(fact_id: FactId) -> None:
 
 
 def _versions(fact_id: str) -> list[dict[str, Any]]:
-    """Return all versions of a fact, oldest first."""
+    """Return all versions of a fact, oldest first, each valid at most until a later one begins."""
     with daemon() as client:
-        return list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
+        versions = list(iter_items(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
+    begins: list[str] = []
+    for version in reversed(versions):
+        ends = [*begins, *([version["valid_to"]] if version["valid_to"] else [])]
+        version["valid_to"] = min(ends, key=_us, default=None)
+        begins = [*begins, version["valid_from"]] if version["valid_from"] else []
+    return versions
+
+
+def _find_holding(versions: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the version that holds now: of those that have begun the last, if it has not ended."""
+    now_us = SystemClock().now_us()
+    begun = [one for one in versions if not one["valid_from"] or _us(one["valid_from"]) <= now_us]
+    is_over = bool(begun) and begun[-1]["valid_to"] and _us(begun[-1]["valid_to"]) <= now_us
+    return begun[-1] if begun and not is_over else None
+
+
+def _us(time: str) -> int:
+    return to_us(datetime.fromisoformat(time))
+
+
+def format_validity(item: dict[str, Any]) -> str:
+    """Format the valid time of a fact, a version or a proposal, in UTC; "" for always.
+
+    >>> format_validity({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z"})
+    'until 2026-03-01'
+    """
+    return " ".join(
+        f"{word} {console.line(item[key]).removesuffix('T00:00:00Z')}"
+        for word, key in (("from", "valid_from"), ("until", "valid_to"))
+        if item[key]
+    )
 
 
 def _unknown_error(fact_id: str) -> NotFoundError:
@@ -250,8 +302,20 @@ def _report_limit(number: int, limit: int) -> None:
 
 
 def _print_facts(facts: list[dict[str, Any]], nothing: str) -> None:
-    columns = (id_column(), word_column("CATEGORY", "category"), text_column("TEXT", "content"))
-    print_items({"items": facts}, columns, nothing=nothing)
+    columns = (
+        id_column(),
+        word_column("CATEGORY", "category"),
+        text_column("TEXT", "content"),
+        word_column("VALID", format_validity, whole=True),
+    )
+    rows = facts if console.is_json() else [row for fact in facts for row in _rows(fact)]
+    print_items({"items": rows}, columns, nothing=nothing)
+
+
+def _rows(fact: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the row of a fact; before it, if it begins later, the version that holds now."""
+    holding = _find_holding(_versions(fact["id"])) if not _find_holding([fact]) else None
+    return [{**holding, "id": fact["id"]}, fact] if holding else [fact]
 
 
 def _version_author(item: dict[str, Any]) -> str:

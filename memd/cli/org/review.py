@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon, iter_items
-from memd.cli.org.org import Kind, Since, Until, category_to_write
+from memd.cli.org.org import Kind, Since, Until, category_to_write, format_validity
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 
@@ -157,16 +157,10 @@ def _validity(proposal: dict[str, Any]) -> str:
     """Format the validity and tags of a proposed fact.
 
     >>> _validity({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
-    'until 2026-03-01T00:00:00Z, tagged web'
+    'until 2026-03-01, tagged web'
     """
-    parts = [
-        f"{word} {console.line(proposal[key])}"
-        for word, key in (("from", "valid_from"), ("until", "valid_to"))
-        if proposal[key]
-    ]
-    if proposal["tags"]:
-        parts.append(f"tagged {console.line(' '.join(proposal['tags']))}")
-    return ", ".join(parts)
+    tags = f"tagged {console.line(' '.join(proposal['tags']))}" if proposal["tags"] else ""
+    return ", ".join(filter(None, (format_validity(proposal), tags)))
 
 
 def _proposer(proposal: dict[str, Any]) -> str:
