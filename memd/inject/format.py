@@ -244,7 +244,7 @@ def _memory_line(memory: ScoredMemory, label_end: str = "") -> str:
 def knowledge_line(item: KnowledgeItem) -> str:
     """Return the content of the fence of a fact, a lesson or a pattern."""
     text = body(item.text, tags=(ENTRY_TAG,))
-    return f"{item.mark}[{item.label} | score: {item.relevance:.2f}] {text}"
+    return f"{item.mark}[{item.label} | score: {item.relevance:.2f}{item.period}] {text}"
 
 
 def preference_line(value: str, mark: str) -> str:

@@ -46,7 +46,8 @@ LESSON, PATTERN = "lesson", "pattern"
 class KnowledgeItem(NamedTuple):
     """A text that fits a question.
 
-    *label* names its kind. *mark* is "" for a text of the owner.
+    *label* names its kind. *mark* is "" for a text of the owner. *period* is the part of the label
+    that says since and until when it holds, if that is known.
     """
 
     id: str
@@ -54,6 +55,7 @@ class KnowledgeItem(NamedTuple):
     text: str
     relevance: float
     mark: str = ""
+    period: str = ""
 
 
 class KnowledgeCandidates(NamedTuple):
@@ -140,22 +142,22 @@ class Knowledge:
     ) -> tuple[KnowledgeItem, ...]:
         """Return at most *limit* facts that fit *query* or share a word with it, best first."""
         candidates = await self.org.find_candidates(caller, query)
-        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.newest)}
+        facts = _by_version((*candidates.by_words, *candidates.newest))
         ranking = await self._rank_facts(query, facts)
-        relevant, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
+        relevant, by_words = set(ranking.relevant), _by_version(candidates.by_words)
         matches = [item for item in ranking.items if item in relevant or item.key in by_words]
         return (await self._to_items(facts, matches))[:limit]
 
     async def _select_facts(
         self, query: str, candidates: FactCandidates
     ) -> tuple[KnowledgeItem, ...]:
-        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.newest)}
+        facts = _by_version((*candidates.by_words, *candidates.newest))
         ranking = await self._rank_facts(query, facts)
         return (await self._to_items(facts, ranking.relevant))[: self.facts_max]
 
     async def _rank_facts(self, query: str, facts: dict[str, OrgFact]) -> TextRanking:
         texts = [
-            RankableText(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()
+            RankableText(key, fact.content, to_us(fact.created_at)) for key, fact in facts.items()
         ]
         return await self.ranker.rank(query, texts)
 
@@ -175,6 +177,11 @@ class Knowledge:
         return await self.work.run_sized(chars, tuple, items)
 
 
+def _by_version(facts: Sequence[OrgFact]) -> dict[str, OrgFact]:
+    """Return *facts* by a key of their version, of which there may be several."""
+    return {f"{fact.id} {fact.version}": fact for fact in facts}
+
+
 def _fact_items(
     facts: dict[str, OrgFact], ranked: Sequence[RankedText]
 ) -> tuple[KnowledgeItem, ...]:
@@ -184,7 +191,17 @@ def _fact_items(
 def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
     label, text = FACT_LABELS[fact.category], redact(fact.content)
     mark = "" if fact.author.is_human else mark_of_assisted(text)
-    return KnowledgeItem(fact.id, label, text, relevance, mark)
+    return KnowledgeItem(fact.id, label, text, relevance, mark, _period(fact))
+
+
+def _period(fact: OrgFact) -> str:
+    """Return the part of a label that says since and until when a fact holds."""
+    days = " ".join(
+        f"{word} {time:%Y-%m-%d}"
+        for word, time in (("since", fact.valid_from), ("until", fact.valid_to))
+        if time is not None
+    )
+    return f" | {days}" if days else ""
 
 
 def _lesson_item(label: str, ranked: RankedText, texts: dict[str, RankableText]) -> KnowledgeItem:

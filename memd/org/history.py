@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import NotFoundError, cursor_error
@@ -106,16 +107,33 @@ class Past:
 
         return await self.db.read(work)
 
-    async def filter_current(
-        self, caller: Caller, facts: tuple[OrgFact, ...]
+    async def filter_holding(
+        self, caller: Caller, facts: tuple[OrgFact, ...], question: str = ""
     ) -> tuple[OrgFact, ...]:
-        """Return those of *facts* that hold now, each in the version that does."""
+        """Return those of *facts* that hold now, each in the version that does, with its period.
+
+        If *question* names a time ("in March"), what held or will hold then follows, too. It does
+        not replace what holds now, as a question may name a time only by the way.
+        """
         if not facts:
             return facts
         now_us = await self._now_us()
         readable = readable_categories([self.config.read_access], caller)
         filters = FactFilter(now_us, readable, -1, fact_ids=[fact.id for fact in facts])
-        return await self.db.read(_filter_current, facts, filters)
+        moments = [now_us, *self._asked_times(question, now_us)]
+        return await self.db.read(_filter_holding, facts, filters, moments)
+
+    def _asked_times(self, question: str, now_us: int) -> Iterator[int]:
+        """Yield the visible last moment of each time in *question* that is wholly over or ahead."""
+        from memd.extract.times import find_periods
+
+        since_us = fact_reader.visible_since_us(self.config.temporal, now_us)
+        for period in find_periods(question, now_us):
+            start, stop = period.from_us, period.to_us
+            is_over = stop is not None and stop <= now_us
+            is_ahead = stop is not None and start is not None and start > now_us
+            if stop is not None and (is_over or is_ahead) and stop - 1 >= (since_us or 0):
+                yield stop - 1
 
     # What is visible.
 
@@ -164,11 +182,11 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastF
     last: FactVersionRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
         rows = as_of.list_versions(conn, filters)
-        holding = _find_holding(conn, rows, filters, valid_us)
+        holding = {one.row: one for one in _find_holding(conn, rows, filters, valid_us)}
         for place, row in enumerate(rows):
             last = row
-            if row.operation_key in holding:
-                items.append(holding[row.operation_key])
+            if row in holding:
+                items.append(holding[row].to_past_fact())
             if len(items) == limit:
                 is_end = place == len(rows) - 1 and len(rows) < filters.limit
                 return items, None if is_end else row.operation_id
@@ -178,10 +196,40 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastF
     return items, None if last is None else last.operation_id
 
 
+class _Holding(NamedTuple):
+    """A version of a fact that holds at a time, and those of its statements that do."""
+
+    row: FactVersionRow
+    statements: Sequence[StatementSpanRow]
+
+    def to_past_fact(self) -> PastFact:
+        return PastFact(
+            fact=fact_reader.to_fact(self.row),
+            operation_id=self.row.operation_id,
+            written_at=from_us(self.row.at_us),
+            statements=tuple(map(_to_statement, self.statements)),
+        )
+
+    def to_dated_fact(self) -> OrgFact:
+        """Return the fact with the period in which all of this version holds, where it is known."""
+        row = self.row
+        starts, ends = [row.valid_from_us], [row.valid_to_us, row.until_us]
+        if not _has_other_text(
+            row, [(one.span_from, one.span_from + len(one.quote)) for one in self.statements]
+        ):
+            starts += [one.valid_from_us for one in self.statements]
+            ends += [one.valid_to_us for one in self.statements]
+        period = {
+            "valid_from": from_us(max(filter(None, starts), default=None)),
+            "valid_to": from_us(min(filter(None, ends), default=None)),
+        }
+        return fact_reader.to_fact(row).model_copy(update=period)
+
+
 def _find_holding(
     conn: Reading, rows: list[FactVersionRow], filters: FactFilter, valid_us: int
-) -> dict[int, PastFact]:
-    """Return the facts of *rows* that hold at *valid_us*, by the key of their operation.
+) -> list[_Holding]:
+    """Return those of *rows* that hold at *valid_us*, in their order.
 
     A fact holds if one of its statements does. A fact with text besides its statements also holds
     during its own valid time.
@@ -192,7 +240,7 @@ def _find_holding(
     for span_row in as_of.list_statements(conn, keys, filters.known_us):
         if is_valid_at(span_row, valid_us):
             statements_by_key.setdefault(span_row.operation_key, []).append(span_row)
-    facts: dict[int, PastFact] = {}
+    holding: list[_Holding] = []
     for row in rows:
         valid_statements = statements_by_key.get(row.operation_key, [])
         is_valid = filters.thing_key is None and is_valid_at(row, valid_us)
@@ -200,13 +248,8 @@ def _find_holding(
         if valid_statements or (
             is_valid and _has_other_text(row, spans.get(row.operation_key, []))
         ):
-            facts[row.operation_key] = PastFact(
-                fact=fact_reader.to_fact(row),
-                operation_id=row.operation_id,
-                written_at=from_us(row.at_us),
-                statements=tuple(map(_to_statement, valid_statements)),
-            )
-    return facts
+            holding.append(_Holding(row, valid_statements))
+    return holding
 
 
 def _has_other_text(row: FactVersionRow, spans: list[tuple[int, int]]) -> bool:
@@ -223,13 +266,18 @@ def is_valid_at(row: StatementSpanRow | FactVersionRow, valid_us: int) -> bool:
     return row.valid_to_us is None or valid_us < row.valid_to_us
 
 
-def _filter_current(
-    conn: Reading, facts: tuple[OrgFact, ...], filters: FactFilter
+def _filter_holding(
+    conn: Reading, facts: tuple[OrgFact, ...], filters: FactFilter, moments: Sequence[int]
 ) -> tuple[OrgFact, ...]:
+    """Return the versions of *facts* that hold at each of *moments*, each once, in that order."""
     rows = as_of.list_versions(conn, filters)
-    holding = _find_holding(conn, rows, filters, filters.known_us)
-    current = {past.fact.id: past.fact for past in reversed(holding.values())}
-    return tuple(current[fact.id] for fact in facts if fact.id in current)
+    held: dict[tuple[str, int], OrgFact] = {}
+    for valid_us in moments:
+        holding = {one.row.fact_id: one for one in _find_holding(conn, rows, filters, valid_us)}
+        for fact in facts:
+            if (one := holding.get(fact.id)) is not None:
+                held.setdefault((fact.id, one.row.version), one.to_dated_fact())
+    return tuple(held.values())
 
 
 def _last_us(row: StatementSpanRow, now_us: int) -> int:

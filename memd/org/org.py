@@ -232,7 +232,7 @@ class Org:
             )
         facts = tuple(map(fact_reader.to_fact, rows))
         if only_current:
-            return (await self.past.filter_current(caller, facts))[:limit]
+            return (await self.past.filter_holding(caller, facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
             walked_ids = await self.walk(caller, query.context, limit)
             return await self._interleave(facts, walked_ids, categories, limit)
@@ -241,8 +241,9 @@ class Org:
     async def find_candidates(self, caller: Caller, context: str) -> FactCandidates:
         """Return the facts that may fit *context*, not ranked yet.
 
-        They are readable for *caller* and hold now. Policies are left out, as they are in every
-        prompt. The backend ``graph_rag`` adds facts on paths from the context's things.
+        They are readable for *caller* and hold now, or at a time that *context* names; their valid
+        time is since and until when they hold. Policies are left out, as they are in every prompt.
+        The backend ``graph_rag`` adds facts on paths from the context's things.
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
         rows = await self.db.read(
@@ -257,8 +258,8 @@ class Org:
             fact_reader.to_fact(row) for row in rows.newest if row.fact_id not in known_ids
         )
         return FactCandidates(
-            await self.past.filter_current(caller, by_words),
-            await self.past.filter_current(caller, others),
+            await self.past.filter_holding(caller, by_words, context),
+            await self.past.filter_holding(caller, others, context),
         )
 
     async def _interleave(

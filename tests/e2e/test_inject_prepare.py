@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from support.daemon import Spawned
 from support.desk import Desk, text_of
 
+from memd.client import Client
 from memd.text.tokens import DefaultTokenEstimator
 
 pytestmark = pytest.mark.model
@@ -119,3 +122,24 @@ def test_each_question_and_the_brief_get_the_preferences_in_the_same_order(desk:
     messages = [desk.prompt(question)["messages"][0] for question in questions]
 
     assert messages == [desk.call("inject.brief")["messages"][0]] * len(questions)
+
+
+def test_a_fact_has_its_period_and_a_question_of_a_time_gets_what_holds_then(
+    desk: Desk, daemon: Spawned
+) -> None:
+    made = desk.client.call("client.add", {"name": "rita", "agent_id": "r", "seniority": "senior"})
+    with Client(daemon.paths.socket, key=Path(made["key_file"])) as rita:
+        fact = {"content": "The rent is 900 euro.", "category": "convention"}
+        fact_id = rita.call("org.write", fact)
+        later = {**fact, "content": "The rent is 1,000 euro.", "valid_from": "2099-11-23T00:00:00Z"}
+        rita.call("org.write", {**later, "fact_id": fact_id})
+    now = r" \| until 2099-11-23\] The rent is 900"
+    then = r" \| since 2099-11-23\] The rent is 1,000"
+
+    prompt = text_of(desk.prompt("What is the rent?"))
+    assert re.search(now, prompt)
+    assert not re.search(then, prompt)
+
+    prompt = text_of(desk.prompt("What will the rent be in December 2099?"))
+    assert re.search(now, prompt)
+    assert re.search(then, prompt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -291,3 +291,37 @@ async def test_what_a_version_had_ended_holds_again_when_the_next_one_begins(
     assert [one.relation for one in near.items] == ["standardises_on"]
     clock.advance(days=8)
     assert await held(house) == ["the team standardises_on Flask"]
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("what is the rent?", ["900"]),
+        ("what is the rent in february 2027?", ["900", "1,000"]),
+        ("what was the rent in march?", ["900", "800"]),
+        ("what was the rent in march 2025?", ["900"]),
+    ],
+)
+async def test_a_question_about_a_time_also_finds_what_held_then(
+    house: Rooms, clock: HeldClock, question: str, texts: list[str]
+) -> None:
+    first = datetime(2026, 1, 1, tzinfo=UTC)
+    (fact_id,) = await wrote(house, "The rent is 800 euro.", valid_from=first)
+    for begin, euro in ((first.replace(month=7), "900"), (first.replace(year=2027), "1,000")):
+        await wrote(house, f"The rent is {euro} euro.", fact_id=fact_id, valid_from=begin)
+    clock.now = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    candidates = await house.org.find_candidates(CALLER, question)
+    assert [fact.content.split()[3] for fact in candidates.by_words] == texts
+    now = candidates.by_words[0]
+    assert (now.valid_from, now.valid_to) == (
+        datetime(2026, 7, 1, tzinfo=UTC),
+        datetime(2027, 1, 1, tzinfo=UTC),
+    )
+
+
+async def test_a_fact_holds_since_it_ended_another(house: Rooms, clock: HeldClock) -> None:
+    await wrote(house, "Flask is the standard.")
+    clock.advance(days=1)
+    await wrote(house, "Litestar is the standard.")
+    (fact,) = (await house.org.find_candidates(CALLER, "which standard?")).by_words
+    assert (fact.content, fact.valid_from) == ("Litestar is the standard.", clock.now)
