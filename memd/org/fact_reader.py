@@ -158,6 +158,7 @@ def to_entry(row: OperationRow) -> OperationLogEntry:
         version=row.version,
         valid_from=from_us(row.valid_from_us),
         valid_to=from_us(row.valid_to_us),
+        proposed_by=row.proposed_by,
     )
 
 

@@ -124,6 +124,15 @@ def test_h54_an_agent_cannot_approve_or_reject_its_own_proposal(
     assert owner.client.call("org.reject", owner.decided("org.reject", proposal)) is True
 
 
+def test_a_version_says_who_proposed_what_the_owner_approved(owner: AnOwner, agent: Client) -> None:
+    proposal = agent.call("org.propose", POLICY)
+    fact_id = owner.client.call("org.approve", owner.decided("org.approve", proposal))
+    owner.client.call("org.retract", owner.retracted(fact_id))
+    log = agent.call("org.history", {"fact_id": fact_id})["items"]
+    assert [entry["proposed_by"] for entry in log] == [name_of(agent), None]
+    assert [entry["author_is_human"] for entry in log] == [True, True]
+
+
 def test_a_proposal_keeps_its_times_and_tags_and_is_signed_with_them(
     owner: AnOwner, agent: Client
 ) -> None:

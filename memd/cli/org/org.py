@@ -120,10 +120,11 @@ def show(fact_id: FactId) -> None:
     If its last version begins later, the version that holds until then comes first.
     """
     fact = call("org.get", fact_id=fact_id)
+    versions = [version for version in _versions(fact_id) if version["content"] is not None]
     if console.is_json():
-        console.print_json({"fact": fact})
+        proposed_by = versions[-1]["proposed_by"] if fact is not None else None
+        console.print_json({"fact": fact, "proposed_by": proposed_by})
     elif fact is not None:
-        versions = [version for version in _versions(fact_id) if version["content"] is not None]
         holding = _find_holding(versions)
         shown = [version for version in versions if version in (holding, versions[-1])]
         console.note_fields({"id": fact["id"]}, _FIELD_CELLS)
@@ -141,7 +142,7 @@ def _print_version(version: dict[str, Any]) -> None:
     if validity := format_validity(version):
         fields["valid"] = validity
     console.note_fields({**fields, "written_at": version["timestamp"]}, _FIELD_CELLS)
-    console.note(f"{'by:':<{_FIELD_CELLS}} {_version_author(version)}")
+    console.note(f"{'by:':<{_FIELD_CELLS}} {format_version_author(version)}")
     console.out(console.quote(version["content"]))
 
 
@@ -196,7 +197,7 @@ def history(fact_id: FactId) -> None:
     columns = (
         word_column("VERSION", "version"),
         time_column("WHEN", "timestamp"),
-        word_column("BY", _version_author),
+        word_column("BY", format_version_author),
         text_column(
             "WHAT", lambda item: "retracted" if item["content"] is None else item["content"]
         ),
@@ -318,10 +319,13 @@ def _rows(fact: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**holding, "id": fact["id"]}, fact] if holding else [fact]
 
 
-def _version_author(item: dict[str, Any]) -> str:
-    return format_author(
+def format_version_author(item: dict[str, Any]) -> str:
+    """Format the author of a version, and the agent that had proposed it."""
+    author = format_author(
         {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
     )
+    proposer = item["proposed_by"]
+    return author if proposer is None else f"{author}, proposed by {console.line(proposer)}"
 
 
 def format_author(author: dict[str, Any]) -> str:

@@ -86,7 +86,10 @@ class OrgMemoryQuery(Value):
 
 
 class OperationLogEntry(Value):
-    """One operation of the log (SPEC 15.2.3)."""
+    """One operation of the log (SPEC 15.2.3).
+
+    *proposed_by* is the agent whose proposal a human approved with it.
+    """
 
     operation_id: Name
     fact_id: Name
@@ -102,6 +105,7 @@ class OperationLogEntry(Value):
     version: int = Field(ge=1)
     valid_from: Time | None = None
     valid_to: Time | None = None
+    proposed_by: Name | None = None
 
     @model_validator(mode="before")
     @classmethod

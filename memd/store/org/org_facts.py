@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, cast
 
 from memd.base.errors import OrgMemoryQueryError
@@ -64,7 +64,10 @@ _VALID = """
 
 
 class OperationRow(NamedTuple):
-    """One row of the log. *until_us* is the time of the next version, None for the last."""
+    """One row of the log. *until_us* is the time of the next version, None for the last.
+
+    *proposed_by* is the agent whose proposal the operation approved.
+    """
 
     operation_id: str
     fact_id: str
@@ -81,6 +84,7 @@ class OperationRow(NamedTuple):
     seniority: str | None
     autonomy_level: str | None
     until_us: int | None
+    proposed_by: str | None
 
 
 class SnapshotRow(NamedTuple):
@@ -188,20 +192,35 @@ def count(
     )
 
 
+_OPERATION = """
+        SELECT o.operation_key, o.operation_id, o.fact_id, o.version, o.kind, o.category,
+               o.content, o.tags, o.at_us, o.valid_from_us, o.valid_to_us, o.is_human,
+               o.author_id, o.seniority, o.autonomy_level,
+               (SELECT min(n.at_us)
+                  FROM org_operation AS n
+                 WHERE n.fact_id = o.fact_id AND n.version > o.version),
+               p.author_id
+          FROM org_operation AS o
+               LEFT JOIN (SELECT operation_id, author_id, min(proposal_key)
+                            FROM org_proposal
+                           WHERE operation_id IS NOT NULL
+                           GROUP BY operation_id) AS p ON p.operation_id = o.operation_id
+"""
+
+
 def history(conn: Reading, fact_id: str) -> list[OperationRow]:
     """Return every operation on a fact, the first version first."""
     rows = conn.execute(
-        """
-        SELECT operation_key, operation_id, fact_id, version, kind, category, content, tags, at_us,
-               valid_from_us, valid_to_us, is_human, author_id, seniority, autonomy_level,
-               lead(at_us) OVER (ORDER BY version)
-          FROM org_operation
-         WHERE fact_id = :fact_id
-         ORDER BY version
-        """,
-        {"fact_id": fact_id},
+        f"{_OPERATION} WHERE o.fact_id = :fact_id ORDER BY o.version", {"fact_id": fact_id}
     )
-    operations = list(integrity.skip_undecodable(conn, rows, f"fact {fact_id}"))
+    return _intact_operations(conn, rows, f"fact {fact_id}")
+
+
+def _intact_operations(
+    conn: Reading, rows: Iterator[tuple[object, ...]], name: str
+) -> list[OperationRow]:
+    """Return the operations of *rows* that can be read; *name* says in the log what they are."""
+    operations = list(integrity.skip_undecodable(conn, rows, name))
     intact_keys = integrity.operations(conn, [cast("int", row[0]) for row in operations])
     return [OperationRow._make(row[1:]) for row in operations if row[0] in intact_keys]
 
