@@ -111,6 +111,7 @@ SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
             Entry("query", "org.org"),
             Entry("policies", "org.org"),
             Entry("history", "org.org"),
+            Entry("changes", "org.history"),
             Entry("propose", "org.review"),
             Entry("review", "org.review"),
             Entry("as-of", "org.history", "as_of"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from memd.base.clock import Clock, from_us, to_us
@@ -25,7 +26,7 @@ from memd.domain.org.history import (
     TimelineStretch,
     VersionStretch,
 )
-from memd.domain.org.org import OrgFact
+from memd.domain.org.org import OperationLogEntry, OrgFact
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.org import fact_reader
 from memd.org.access import readable_categories
@@ -33,7 +34,7 @@ from memd.org.fact_reader import CategoryAccess, category_access
 from memd.org.graph_view import build_statement
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.org import as_of, org, statements
+from memd.store.org import as_of, org, org_facts, statements
 from memd.store.org.as_of import FactFilter, FactVersionRow, StatementSpanRow
 from memd.store.org.org_facts import OperationRow, build_author
 
@@ -106,6 +107,31 @@ class Past:
             )
 
         return await self.db.read(work)
+
+    async def changes(
+        self, caller: Caller, since: datetime, after: str | None, limit: int
+    ) -> tuple[tuple[OperationLogEntry, ...], str | None]:
+        """Return up to *limit* operations on facts since *since*, and the mark of the next page.
+
+        The last comes first. *after* is the mark of the previous page, the id of its last
+        operation; InvalidError if unknown. What the caller may not read now, or could not have read
+        then, is left out, so a page may be short. Raises OrgMemoryQueryError for a time before the
+        visible history (``temporal``).
+        """
+        since_us = to_us(since)
+        fact_reader.require_visible(self.config.temporal, since_us, await self._now_us(), "since")
+
+        def work(conn: Reading) -> tuple[list[OperationRow], CategoryAccess]:
+            access = self._access(conn, caller)
+            categories = readable_categories([self.config.read_access], caller)
+            page_end = _page_end(conn, after)
+            return org_facts.changes(conn, since_us, categories, page_end, limit), access
+
+        rows, access = await self.db.read(work)
+        entries = (
+            fact_reader.to_entry(row) for row in rows if row.category in access.at(row.at_us)
+        )
+        return tuple(entries), rows[-1].operation_id if len(rows) == limit else None
 
     async def filter_holding(
         self, caller: Caller, facts: tuple[OrgFact, ...], question: str = ""

@@ -106,6 +106,26 @@ def test_long_lists_come_in_pages(ada: Client) -> None:
     assert ids == sorted(ids)
 
 
+def test_what_changed_since_a_time_comes_in_pages_the_last_first(ada: Client, memd: Memd) -> None:
+    ada.call("org.write", {**ADR, "content": "Before."})
+    since = ada.call("org.history", {"fact_id": ada.call("org.write", ADR)})["items"][0]
+    fact_id = ada.call("org.write", {**ADR, "content": "One."})
+    ada.call("org.write", {**ADR, "content": "Two.", "fact_id": fact_id})
+    ada.call("org.retract", {"fact_id": fact_id})
+    params: dict[str, Any] = {"since": since["timestamp"], "limit": 2}
+    first = ada.call("org.changes", params)
+    second = ada.call("org.changes", {**params, "after": first["next"]})
+    contents = [entry["content"] for entry in (*first["items"], *second["items"])]
+    assert contents == [None, "Two.", "One.", ADR["content"]]
+    rest = ada.call("org.changes", {**params, "after": second["next"]})
+    assert rest == {"items": [], "next": None}
+    code, out, _ = memd("org", "changes", "--since", since["timestamp"])
+    assert code == 0
+    assert [line.split("\t")[4] for line in out.splitlines()][:3] == ["retracted", "Two.", "One."]
+    assert "Before." not in out
+    assert memd("org", "changes", "--since", "soon").err.startswith("memd: --since must be a time")
+
+
 def test_a_write_that_is_sent_twice_happens_once(ada: Client) -> None:
     params = {**ADR, "content": "Sent twice.", "idempotency_key": "k1"}
     assert ada.call("org.write", params) == ada.call("org.write", params)

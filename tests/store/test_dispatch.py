@@ -73,6 +73,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "org.write": {"content": "a", "category": "adr"},
     "org.snapshot_at": {"at": "2026-01-01T00:00:00Z"},
     "org.as_of": {"valid": "2026-01-01T00:00:00Z"},
+    "org.changes": {"since": "2026-01-01T00:00:00Z"},
     "shared.publish": {"content": "a", "category": "semantic"},
     "graph.add": {"subject": "a", "relation": "uses", "object": "b"},
     "graph.neighbours": {"name": "a"},

@@ -1,4 +1,4 @@
-"""``memd org as-of`` and ``memd org timeline``: facts by their validity in time."""
+"""``memd org as-of``, ``timeline`` and ``changes``: facts by their validity and in time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ from memd.base.clock import SystemClock, to_us
 from memd.base.errors import InvalidError
 from memd.cli import console, options
 from memd.cli.connection import call
-from memd.cli.org.org import Kinds, categories_of, format_author
-from memd.cli.tables import id_column, report_next, table, text_column, word_column
-from memd.cli.times import is_time, parse_time
+from memd.cli.org.org import (
+    Kinds,
+    categories_of,
+    format_author,
+    format_change,
+    format_validity,
+    format_version_author,
+)
+from memd.cli.tables import (
+    id_column,
+    print_items,
+    report_next,
+    table,
+    text_column,
+    time_column,
+    word_column,
+)
+from memd.cli.times import is_time, parse_event_time, parse_time
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 
 
@@ -108,6 +123,31 @@ def timeline(
         if answer["truncated"]:
             following = options.command_line("org as-of", as_of, about=name, valid="TIME")
             console.note(f"there are more; those of one time: {following}")
+
+
+@options.examples(
+    "memd org changes",
+    "memd org changes --since 2026-11-01",
+    'memd org changes --since "3 days ago" --json',
+)
+def changes(
+    since: Annotated[
+        str, "--since TIME", 'From this time on: "last week", yesterday, March, 2026-03-31.'
+    ] = "last week",
+    limit: options.PageLimit = 20,
+    after: options.After = None,
+) -> None:
+    """List what was written or retracted since a time, last first."""
+    answer = call("org.changes", since=parse_event_time("--since", since), limit=limit, after=after)
+    columns = (
+        id_column("FACT", "fact_id"),
+        time_column("WHEN", "timestamp"),
+        word_column("VERSION", "version"),
+        word_column("BY", format_version_author),
+        text_column("WHAT", format_change),
+        word_column("VALID", format_validity, whole=True),
+    )
+    print_items(answer, columns, nothing="nothing was written or retracted since then")
 
 
 def _not_found(text: str | None) -> str:

@@ -190,7 +190,7 @@ def policies(
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def history(fact_id: FactId) -> None:
-    """List all versions of a fact, oldest first, with date, author and validity."""
+    """List all versions of a fact with date, author and validity."""
     items = _versions(fact_id)
     if console.print_if_json({"items": items}):
         return
@@ -198,9 +198,7 @@ def history(fact_id: FactId) -> None:
         word_column("VERSION", "version"),
         time_column("WHEN", "timestamp"),
         word_column("BY", format_version_author),
-        text_column(
-            "WHAT", lambda item: "retracted" if item["content"] is None else item["content"]
-        ),
+        text_column("WHAT", format_change),
         word_column("VALID", format_validity, whole=True),
     )
     table(columns, items)
@@ -218,6 +216,11 @@ def _versions(fact_id: str) -> list[dict[str, Any]]:
         version["valid_to"] = min(ends, key=_us, default=None)
         begins = [*begins, version["valid_from"]] if version["valid_from"] else []
     return versions
+
+
+def format_change(version: dict[str, Any]) -> str:
+    """Format what a version says."""
+    return "retracted" if version["content"] is None else str(version["content"])
 
 
 def _find_holding(versions: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -93,6 +93,14 @@ class FactHistoryParams(Params):
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
 
 
+class FactChangesParams(Params):
+    """The operations on all facts since *since*, paged."""
+
+    since: Time
+    after: Name | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
 class SnapshotParams(Params):
     """All facts as they were at *at*, paged."""
 
@@ -191,6 +199,17 @@ async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     later = [entry for entry in entries if params.after is None or entry.version > params.after]
     items = tuple(fitting_items(later[: params.limit]))
     return OperationPage(items=items, next=items[-1].version if len(items) < len(later) else None)
+
+
+@router.method("org.changes", "List what was written and retracted since a time.")
+async def changes(context: Context, params: FactChangesParams) -> Page[OperationLogEntry]:
+    """Return one page, the last change first, shortened so that its texts fit into a frame."""
+    entries, after = await context.rooms.org.past.changes(
+        context.caller, params.since, params.after, params.limit
+    )
+    items = tuple(fitting_items(entries))
+    is_whole = len(items) == len(entries)
+    return Page[OperationLogEntry](items=items, next=after if is_whole else items[-1].operation_id)
 
 
 @router.method("org.snapshot_at", "List the facts as they were at a time.")

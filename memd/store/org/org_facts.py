@@ -216,6 +216,35 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
     return _intact_operations(conn, rows, f"fact {fact_id}")
 
 
+def changes(
+    conn: Reading,
+    since_us: int,
+    categories: Collection[OrgFactCategory],
+    before_key: int | None,
+    limit: int,
+) -> list[OperationRow]:
+    """Return up to *limit* operations at or after *since_us*, the last first.
+
+    *before_key* is the key of the operation that the previous page ended with.
+    """
+    rows = conn.execute(
+        f"""
+        {_OPERATION}
+         WHERE o.at_us >= :since_us AND (:before_key IS NULL OR o.operation_key < :before_key)
+           AND o.category IN (SELECT value FROM json_each(:categories))
+         ORDER BY o.operation_key DESC
+         LIMIT :limit
+        """,
+        {
+            "since_us": since_us,
+            "categories": json.dumps(sorted(categories)),
+            "before_key": before_key,
+            "limit": limit,
+        },
+    )
+    return _intact_operations(conn, rows, "fact")
+
+
 def _intact_operations(
     conn: Reading, rows: Iterator[tuple[object, ...]], name: str
 ) -> list[OperationRow]:
