@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memd.extract.entity_names import TEAM, loose_name, name
+from memd.extract.entity_names import TEAM, is_in_name, loose_name, name
 from memd.extract.time_mentions import TimeMention
 from memd.extract.verbs import FIELDS, FORMS, VERB_PHRASE, Verb
 
@@ -366,7 +366,10 @@ def _split_pieces(tail: str) -> Iterator[tuple[str, str]]:
     """Yield each piece of *tail* after the word or mark before it, "" for the first."""
     at, word = 0, ""
     for match in _TAIL.finditer(tail):
-        if match.start() >= at:
+        is_name = match["word"] == "in" and is_in_name(
+            tail[at : match.start()], tail[match.end() :]
+        )
+        if match.start() >= at and not is_name:
             yield word, tail[at : match.start()]
             word = " ".join((match["word"] or match["mark"] or "-").casefold().split())
             at = match.end()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from memd.extract.time_words import MONTHS, WEEKDAYS
 from memd.text.words import is_title
 
 TEAM = "the team"
@@ -29,6 +30,10 @@ _ROLE = re.compile(
 )
 _GROUP = re.compile(r"(?:[\w-]+\s){1,3}(?:team|department|group|squad|guild)s?", re.IGNORECASE)
 _CAPITAL = re.compile(r"[A-Z][\w.+#/&'\u2019-]*")
+# A name of one word, after which a list or the clause may go on, but not the name of a place.
+_AFTER_IN = re.compile(
+    r"[A-Z][\w.+#/&'\u2019-]*(?=\s*(?:$|[,;:()])|\s+(?:and|&|\+|not|for|but|because|since|until)\b)"
+)
 _CODE = re.compile(
     r"[a-z]+[A-Z]\w*|@[\w-]+|\w+(?:[_./-]\w+)+|[a-z]+\d[\w.]*|\.[A-Za-z]\w*|[a-z]\+\+|v?\d+(?:\.\d+)+"
 )
@@ -156,8 +161,24 @@ def _proper(text: str) -> str | None:
     return " ".join(words) if is_name else None
 
 
+def is_in_name(before: str, after: str) -> bool:
+    """Return whether an "in" between *before* and *after* may be a part of a name.
+
+    >>> is_in_name("Fatture", "Cloud, not Danea"), is_in_name("Flask", "the API")
+    (True, False)
+    """
+    words, match = before.split()[-1:], _AFTER_IN.match(after)
+    return bool(words and match and _CAPITAL.fullmatch(words[0]) and not _is_time(match.group()))
+
+
+def _is_time(word: str) -> bool:
+    return word.casefold() in MONTHS or word.casefold() in WEEKDAYS
+
+
 def _is_part(word: str, following: str) -> bool:
-    """Return whether *word* may be a part of a name, such as the title "geom." before one."""
+    """Return whether *word* may be a part of a name, such as "geom." or "in" before a name."""
+    if word == "in":
+        return _AFTER_IN.fullmatch(following) is not None and not _is_time(following)
     if word in _BETWEEN or _NUMBER.fullmatch(word) or (following and is_title(word)):
         return True
     return bool(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word))

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from memd.domain.enums import Trust
 from memd.domain.values import Name, Share, Time, Value
 
-STATEMENTS_VERSION: Final = 4
+STATEMENTS_VERSION: Final = 5
 """The version of the extraction (``extract.statements``). Statements of an older version are
 extracted again."""
 

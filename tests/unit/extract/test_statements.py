@@ -99,6 +99,16 @@ UNDERSTOOD = {
         "the client is Sig. Locati",
     ],
     "The deputy is geom. Carrara.": ["the deputy is geom. Carrara"],
+    "We use Fatture in Cloud, not Danea.": [
+        "the team uses Fatture in Cloud",
+        "the team not uses Danea",
+    ],
+    "Ann uses Zoom and Fatture in Cloud for invoices.": [
+        "Ann uses Zoom for invoices",
+        "Ann uses Fatture in Cloud for invoices",
+    ],
+    "We use Flask in May.": ["the team uses Flask for May"],
+    "We use Flask in the API.": ["the team uses Flask for the API"],
     "Our bank is BPER, then Intesa Sanpaolo.": ["the bank is BPER"],
     "We switched from Flask to Litestar in March 2026.": [
         "the team uses Flask to 2026-03-01",
