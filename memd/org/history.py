@@ -91,7 +91,7 @@ class Past:
         def work(conn: Reading) -> Timeline:
             access = self._access(conn, caller)
             readable = access.at(now_us)
-            key = statements.find_thing(conn, name)
+            key = statements.look_up_thing(conn, name)
             about = name if key is None else key
             rows = as_of.list_history(conn, about, readable, since_us, STRETCHES_MAX + 1)
             visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
@@ -183,7 +183,7 @@ def _thing_key(conn: Reading, name: str | None, readable: frozenset[OrgFactCateg
     """
     if name is None:
         return None
-    key = statements.find_thing(conn, name)
+    key = statements.look_up_thing(conn, name)
     if key is None or not as_of.is_mentioned(conn, key, readable):
         raise _unknown_error(name)
     return key

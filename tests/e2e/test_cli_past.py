@@ -91,6 +91,18 @@ def test_what_holds_now_comes_before_what_begins_later(memd: Memd, daemon: Spawn
     assert ends == ["until 2099-11-23", "from 2099-11-23"]
 
 
+def test_a_thing_is_found_without_the_word_for_its_kind(memd: Memd, daemon: Spawned) -> None:
+    text = "The project Asilo Seriate depends on Stahlbau Kurz."
+    memd("org", "write", text, MEMD_CLIENT_KEY_FILE=str(daemon.paths.keys_dir / "sam.key"))
+    for name in ("Asilo Seriate", "asilo seriate", "the project Asilo Seriate"):
+        assert text in memd("org", "as-of", "--about", name).out
+        assert "Stahlbau Kurz" in memd("org", "timeline", name).out
+        assert "Stahlbau Kurz" in memd("graph", "neighbours", name).out
+        assert "Stahlbau Kurz" in memd("graph", "query", f"what does {name} depend on?").out
+    for name in ("Stahlbau Kurz", "the company Stahlbau Kurz"):
+        assert "Asilo Seriate" in memd("graph", "neighbours", name).out
+
+
 def test_a_life_is_drawn_into_a_file(memd: Memd, tmp_path: Path) -> None:
     target = tmp_path / "flask.svg"
     code, out, err = memd("org", "timeline", "Flask", "--svg", str(target))

@@ -157,3 +157,22 @@ def fold_name(name: str) -> str:
     """
     text = " ".join(name.casefold().split()).strip(_QUOTES).rstrip(".,;:!? ")
     return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
+
+
+_KINDS = tuple(
+    "project team company firm client customer supplier vendor service product department".split()  # noqa: SIM905
+)
+_KIND = re.compile(rf"(?:{'|'.join(_KINDS)})\s+(?=\S)")
+
+
+def name_variants(name: str) -> tuple[str, ...]:
+    """Return the folded names by which the thing called *name* may be known, the likeliest first.
+
+    They differ in the word for its kind, such as "project".
+
+    >>> name_variants("the project Asilo")[:3]
+    ('project asilo', 'asilo', 'team asilo')
+    """
+    folded = fold_name(name)
+    base = _KIND.sub("", folded, count=1) if _KIND.match(folded) else folded
+    return tuple(dict.fromkeys((folded, base, *(f"{kind} {base}" for kind in _KINDS))))

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from memd.base.limits import QUOTE_CHARS_MAX, WALK_EDGES_MAX
 from memd.domain.caller import Caller
 from memd.domain.memory import MemoryFilter
+from memd.domain.org.graph import name_variants
 from memd.store.access import names
 from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import Parameters, bind, bind_search, without_passing
@@ -279,22 +280,27 @@ def _step(
 
 
 def find_things(
-    conn: Reading, visible: StatementFilter, folded: Sequence[str]
+    conn: Reading, visible: StatementFilter, names: Iterable[str]
 ) -> dict[str, tuple[int, str]]:
-    """Return key and name of those of *folded* that have a visible statement."""
+    """Return key and name of the things called *names* that have a visible statement.
+
+    A thing is also found without or with another word for its kind (:func:`name_variants`).
+    """
+    variants = [(variant, name) for name in names for variant in name_variants(name)]
     rows = conn.execute(
         """
-        SELECT e.folded, e.entity_key, e.name
-          FROM json_each(:folded) AS n
-               CROSS JOIN entity AS e ON e.folded = n.value
+        SELECT n.value ->> 1, e.entity_key, e.name
+          FROM json_each(:variants) AS n
+               CROSS JOIN entity AS e ON e.folded = n.value ->> 0
+         ORDER BY n.key
         """,
-        {"folded": json.dumps(folded)},
+        {"variants": json.dumps(variants)},
     )
-    return {
-        name: (key, display_name)
-        for name, key, display_name in rows
-        if _is_visible(conn, visible, key)
-    }
+    things: dict[str, tuple[int, str]] = {}
+    for name, key, display_name in rows:
+        if name not in things and _is_visible(conn, visible, key):
+            things[name] = (key, display_name)
+    return things
 
 
 def _is_visible(conn: Reading, visible: StatementFilter, key: int) -> bool:

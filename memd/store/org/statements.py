@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.domain.org.graph import ExtractedStatement, fold_name
+from memd.domain.org.graph import ExtractedStatement, fold_name, name_variants
 from memd.store.file.connect import Reading, Writing, keys_array
 
 
@@ -70,6 +70,12 @@ def find_thing(conn: Reading, name: str) -> int | None:
     return conn.get_int(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": fold_name(name)}
     )
+
+
+def look_up_thing(conn: Reading, name: str) -> int | None:
+    """Return the key of the thing called *name*, with or without the word for its kind."""
+    keys = (find_thing(conn, variant) for variant in name_variants(name))
+    return next((key for key in keys if key is not None), None)
 
 
 def ensure_thing(conn: Writing, name: str) -> int:
