@@ -252,6 +252,7 @@ def _typed() -> dict[str, list[list[str]]]:
             ["list", "--namespace", bad],
         ],
         "org as-of": [["org", "as-of", "--valid", "2030-01-01"], ["org", "as-of", bad]],
+        "org changes": [["org", "changes"], ["org", "changes", "--since", bad]],
         "org history": [["org", "history", bad]],
         "org policies": [["org", "policies"]],
         "org propose": [["org", "propose", HOSTILE, "--tag", bad]],
