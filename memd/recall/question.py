@@ -19,7 +19,7 @@ from memd.store.search.cjk_bigrams import split_signs
 from memd.text.languages import (
     ASKS_FOR_ALL,
     DECIDED,
-    FUNCTION_WORDS,
+    FOREIGN_FUNCTION_WORDS,
     PLANNED,
     capitals_name,
     is_english,
@@ -105,7 +105,7 @@ def question(
     """
     # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
     words = _words(unicodedata.normalize("NFC", text))
-    function_words = ENGLISH_FUNCTION_WORDS if is_english(text) else FUNCTION_WORDS
+    function_words = ENGLISH_FUNCTION_WORDS if is_english(text) else FOREIGN_FUNCTION_WORDS
     meaning = [
         word
         for word in words

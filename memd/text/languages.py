@@ -100,13 +100,23 @@ _MORE_OTHERS = """
     también todo toda todos todas mi mis tu tus su sus te me le les esto esta este eso ese aquí
     ahora ser estar tiene tienen puede puedes sem depois quando onde mais já também meu minha seu
     sua isso aqui tem pode prima dopo senza dove perché più già anche mio mia suo questo qui essere
+    vom beim ins ans wieviel heute was
     où quel quelle quels quelles quand qué cuál cuáles dónde cuándo cómo quién quiénes quale quali
     quando qual quais ha può voor zonder wanneer waar omdat meer al ook mijn jouw uw dit worden
     heeft kan mag
 """
 PROSE_WORDS = FUNCTION_WORDS | frozenset(_MORE_OTHERS.split())
 """Words of prose: a long text with few of them is a log or a list of names."""
-_PROSE_ALSO_ENGLISH = "ya so man um ab me son ma ton ta mi sin entre al mag sein ni"
+_ASKING = """
+    wo wer wem wen wessen wohin woher warum wieso weshalb wozu womit viel viele gibt gab hab habe
+    mache machen tun nochmal eigentlich etwa jemand comment pourquoi combien chi come quanto
+    quanta quanti quante cosa cuánto cuánta cuántos cuántas hay como quanto quanta quantos quantas
+    wie wat hoe hoeveel waarom ons onze hun danke merci gracias grazie obrigado obrigada bedankt
+    heißt heisst heißen kommt appelle llama chiama chama heet à é è ò l d c j n qu
+"""
+FOREIGN_FUNCTION_WORDS = PROSE_WORDS | _GERMAN | frozenset(_ASKING.split())
+"""Function words of questions that are not English: of these languages and of English."""
+_PROSE_ALSO_ENGLISH = "was ins ya so man um ab me son ma ton ta mi sin entre al mag sein ni"
 _FOREIGN = (PROSE_WORDS - FUNCTION_WORDS - frozenset(_PROSE_ALSO_ENGLISH.split())) | _NOT_ENGLISH
 _ENGLISH_ALONE = ENGLISH_FUNCTION_WORDS - frozenset(f"{_OTHERS} {_MORE_OTHERS}".split())
 # Foreign function words that also occur in names ("la", "van"). In a text without an English

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.languages import is_foreign
+from memd.text.languages import is_english, is_foreign
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,21 @@ def test_short_english_without_an_article_is_english(text: str) -> None:
 )
 def test_a_text_with_words_of_another_language_is_not(text: str) -> None:
     assert is_foreign(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "was war an der Waschmaschine kaputt?",
+        "Was bekommt Mokka an Silvester gegen die Angst?",
+        "Nummer vom Tierarzt",
+        "wieviel Futter bekommt Mokka am Tag",
+    ],
+)
+def test_a_german_question_with_words_that_english_has_too_is_german(text: str) -> None:
+    assert not is_english(text)
+
+
+@pytest.mark.parametrize("text", ["was it red", "tests was red", "the ins and outs", "I was ill"])
+def test_a_word_that_german_has_too_makes_no_english_text_german(text: str) -> None:
+    assert is_english(text)
