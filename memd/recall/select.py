@@ -14,7 +14,8 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - what naps composed, beside a memory that probably answers (0394);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
-  (0357), and none that only repeats it.
+  (0357), and none that only repeats it;
+- with the default model, those without a word of a question that is not English (0416).
 
 Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
 another one, or corrects it, comes before it (``newer_first.py``).
@@ -40,6 +41,7 @@ from memd.recall.question import MARKS
 from memd.recall.ranking.newer_first import asks_before, put_newer_first
 from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.repeats import remove_repetitions
+from memd.recall.unread import raise_unread_bars
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import is_english
 from memd.text.words import WORD
@@ -75,8 +77,6 @@ UNEVEN = 0.22
 _UNEVEN_ODDS = 25.0  # log odds added to the bar for each 1.0 of deviation above UNEVEN
 _FARTHER_ODDS = 5.0  # log odds added for each 1.0 of mean cosine below the best match
 _BAR_MAX = 0.3  # an uneven match raises a bar no higher than this
-UNREAD_SHARE = 0.5
-"""Minimum share of the best relevance, for questions in a language the model cannot read."""
 
 
 class Exclusion(NamedTuple):
@@ -164,8 +164,6 @@ def _reach_bars(
     prompt = frozenset(WORD.findall(request.query.casefold()))
     owns = [WORD.findall(item.measured.candidate.own.casefold()) for item in worth]
     worth = [item for item, own in zip(worth, owns, strict=True) if not prompt.issuperset(own)]
-    if not is_english(request.query):
-        return worth
     return worth if any(map(_is_related, worth)) else []
 
 
@@ -284,10 +282,10 @@ def weigh_evenness(items: Sequence[RankedCandidate], query: str) -> list[RankedC
     match. The best match itself has a lower bar if it is even. Memories with a speaker are read
     together with their neighbours, and those of naps hold several things, so their bars stay. All
     bars stay if the question asks for earlier values. For questions that are not English, see
-    ``_raise_unread_bars``.
+    ``raise_unread_bars``.
     """
     if not is_english(query):
-        return _raise_unread_bars(items)
+        return raise_unread_bars(items, query)
     if asks_before(query):
         return list(items)
     matches = (item.measured.match.mean for item in items if _is_near_bar(item))
@@ -313,17 +311,3 @@ def _with_bar(item: RankedCandidate, best: float) -> RankedCandidate:
     doubt += _FARTHER_ODDS * max(0.0, best - match.mean)
     odds = bar / (1 - bar) * math.exp(doubt)
     return replace(item, bar=min(odds / (1 + odds), max(_BAR_MAX, item.bar)))
-
-
-def _raise_unread_bars(items: Sequence[RankedCandidate]) -> list[RankedCandidate]:
-    """Return *items* with bars of at least ``UNREAD_SHARE`` of the best relevance.
-
-    The default model reads English, and gives texts of any other language similar vectors (decision
-    0380). Only that model makes token vectors, so memories without a token match are left alone.
-    """
-    best = max((item.relevance for item in items if item.passes), default=0.0)
-    least = UNREAD_SHARE * best
-    return [
-        replace(item, bar=max(item.bar, least)) if item.measured.match.mean else item
-        for item in items
-    ]

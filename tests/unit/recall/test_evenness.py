@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from memd.domain.sleep.consolidation import DIGEST_TAG
 from memd.recall.ranking.features import TokenMatch
 from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.select import UNEVEN, weigh_evenness
+from memd.recall.unread import UNREAD_COVER
 
 BIRTHDAY = "when is Jannik's birthday?"
 BAR = 0.05
@@ -22,6 +24,19 @@ def an_item(relevance: float, mean: float, spread: float, **fields: Any) -> Rank
     entry = an_entry(relevance, "Jannik works on Fridays", **fields)
     measured = replace(entry.measured, match=TokenMatch(mean, spread))
     return replace(entry, measured=measured, bar=BAR)
+
+
+def with_cover(item: RankedCandidate, cover: float, own: str) -> RankedCandidate:
+    """Return *item* with the text *own*, which has *cover* of the question's words."""
+    measured = item.measured
+    candidate = measured.candidate._replace(own=own)
+    features, matched = {**measured.features, "cov": cover}, ("jannik",) if cover else ()
+    measured = replace(measured, candidate=candidate, features=features, matched=matched)
+    return replace(item, measured=measured)
+
+
+def unread(relevance: float, cover: float, own: str = "Jannik", **fields: Any) -> RankedCandidate:
+    return with_cover(an_item(relevance, 0.8, 0.1, **fields), cover, own)
 
 
 def bars(*items: RankedCandidate, query: str = BIRTHDAY) -> list[float]:
@@ -69,26 +84,41 @@ def test_what_is_read_with_others_keeps_its_bar(fields: dict[str, Any]) -> None:
     assert bars(an_item(0.9, 0.8, 0.4, **fields)) == [BAR]
 
 
-@pytest.mark.parametrize(
-    ("query", "bar"),
-    [
-        ("wann hat Jannik Geburtstag?", 0.45),
-        ("ヤニックの誕生日はいつ?", 0.45),
-        ("When did we meet before?", BAR),
-    ],
-    ids=["German", "Japanese", "what was before"],
-)
-def test_of_other_languages_and_of_what_was_before_all_have_one_bar(query: str, bar: float) -> None:
-    assert bars(an_item(0.9, 0.8, 0.4), an_item(0.9, 0.3, 0.1), query=query) == [bar, bar]
+def test_what_was_before_has_the_bar_of_all() -> None:
+    items = an_item(0.9, 0.8, 0.4), an_item(0.9, 0.3, 0.1)
+    assert bars(*items, query="When did we meet before?") == [BAR, BAR]
 
 
 def test_without_tokens_all_keep_their_bars() -> None:
     assert bars(an_item(0.9, 0.0, 0.0)) == [BAR]
 
 
-def test_of_a_question_that_the_model_does_not_read_the_likeliest_are_told() -> None:
-    items = [an_item(0.8, 0.8, 0.1), an_item(0.5, 0.8, 0.1), an_item(0.3, 0.8, 0.1)]
-    assert bars(*items, query="Wann hat Jannik Geburtstag?") == [0.4, 0.4, 0.4]
+GERMAN = "Wann hat Jannik Geburtstag?"
+
+
+@pytest.mark.parametrize("query", [GERMAN, "ヤニックの誕生日はいつ?"], ids=["German", "Japanese"])
+def test_of_a_question_that_the_model_does_not_read_the_likeliest_are_told(query: str) -> None:
+    items = [unread(0.8, 0.3), unread(0.5, 0.3), unread(0.3, 0.3)]
+    assert bars(*items, query=query) == [0.4, 0.4, 0.4]
+
+
+def test_what_the_model_does_not_read_needs_a_word_of_the_question() -> None:
+    camping = unread(0.8, 0.0, "wir fahren im August zelten, was muss mit?")
+
+    assert bars(camping, unread(0.3, 0.3), query=GERMAN) == [math.inf, 0.15]
+
+
+def test_a_word_that_begins_like_one_of_the_question_is_enough() -> None:
+    dentist = unread(0.8, 0.0, "die Zahnärztin ist montags da")
+
+    assert bars(dentist, query="Wann muss ich zum Zahnarzt?") == [0.4]
+
+
+def test_of_what_a_nap_composed_a_name_alone_is_not_enough() -> None:
+    cover = 1.5 * UNREAD_COVER
+    items = unread(0.8, cover), unread(0.8, cover, kind=DIGEST_TAG)
+
+    assert bars(*items, query=GERMAN) == [0.4, math.inf]
 
 
 def test_a_model_without_token_vectors_reads_other_languages() -> None:

@@ -165,10 +165,11 @@ def test_what_a_time_or_the_last_session_brings_needs_no_word_of_the_prompt() ->
     assert selected([last], "write up what we did yesterday").items == [last]
 
 
-def test_in_other_languages_a_memory_needs_no_word_of_the_prompt() -> None:
-    item = without_words(an_entry(0.6))
+def test_beside_a_prompt_in_another_language_that_asks_nothing_a_memory_needs_a_word_too() -> None:
+    prompt = "ich habe den Kasten am Haus gestrichen"
 
-    assert len(selected([item], "ich habe den Kasten am Haus gestrichen").items) == 1
+    assert selected([without_words(an_entry(0.6))], prompt).items == []
+    assert len(selected([an_entry(0.6)], prompt).items) == 1
 
 
 def test_several_short_sentences_are_no_lookup() -> None:
