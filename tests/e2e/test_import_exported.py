@@ -122,6 +122,28 @@ def test_chats_become_sessions_and_memories_memories_once(desk: Desk) -> None:
     assert len(desk.memories()) == len(items)
 
 
+def test_all_chats_of_an_export_are_forgotten_by_its_name_and_the_next_import_says_so(
+    desk: Desk,
+) -> None:
+    zipped(desk, "chatgpt.zip", CHATGPT)
+    zipped(desk, "claude.zip", CLAUDE)
+    new = desk("import", "chatgpt.zip", "claude.zip", "--json").json["new"]
+    forgotten = desk("forget", "--source", "chatgpt.zip", "--yes", "--json").json
+    assert (forgotten["count"], forgotten["messages"]) == (new - len(desk.memories()), 3)
+    assert [one["session_id"] for one in desk.memories()] == ["u-1"] * len(desk.memories())
+    again = desk("import", "chatgpt.zip", "--json").json
+    assert (again["new"], again["kept"]) == (0, 0)
+    assert again["results"][0]["forgotten"] == forgotten["count"]
+
+
+def test_what_is_in_the_trash_is_not_counted_as_kept(desk: Desk) -> None:
+    zipped(desk, "chatgpt.zip", CHATGPT)
+    count = desk("import", "chatgpt.zip", "--json").json["new"]
+    desk("sleep", "--undo", "--last")
+    again = desk("import", "chatgpt.zip", "--json").json
+    assert (again["kept"], again["results"][0]["trashed"]) == (0, count)
+
+
 def test_what_a_graph_says_no_more_is_superseded(desk: Desk) -> None:
     desk.write("memory.json", lines(GRAPH))
     desk("import", "memory.json")

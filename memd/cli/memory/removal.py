@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError, MemoryNotFoundError
 from memd.cli import console, options
@@ -14,6 +14,9 @@ from memd.cli.connection import LONG_SECONDS_MAX, call, change_each, daemon, exi
 from memd.cli.notes.folder import absolute
 from memd.cli.notes.note import source_name
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 _LINE_CELLS = 100
 _ARCHIVED_ID = id_column(cell=lambda item: item["entry"]["id"])
@@ -34,12 +37,15 @@ def delete(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
     "memd forget 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
     "memd forget --source notes/2025.md --dry-run",
     "memd forget --source notes/2025.md --yes",
+    "memd forget --source chatgpt-export.zip --dry-run",
     "memd forget --session planning-2026 --dry-run",
 )
 def forget(
     memory_ids: Annotated[list[str] | None, "[ID...]", "Ids, as printed by search or list."] = None,
     source: Annotated[
-        str | None, "--source REF", "Everything from this source, such as a file or a folder."
+        str | None,
+        "--source REF",
+        "Everything from this source: a file, a folder, or all chats of an export.",
     ] = None,
     session: Annotated[
         str | None, "--session ID", "Everything from this session, including its messages."
@@ -53,19 +59,18 @@ def forget(
     No table, cache or page of the database keeps any of them. Only an old backup can bring them
     back.
     """
-    params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
+    selections = [_forget_params(memory_ids, source, session)]
     with daemon(seconds_max=LONG_SECONDS_MAX) as client:
-        preview = client.call("memory.forget", {**params, "dry_run": True})
+        preview = _erase(client, selections, agent, dry_run=True)
         _report_missing(memory_ids or (), preview["ids"])
         if source and not preview["count"]:
-            # A file is imported under its absolute path, however it was named.
-            params["source"] = source_name(absolute(Path(source)))
-            preview = client.call("memory.forget", {**params, "dry_run": True})
+            selections = _of_file(absolute(Path(source)))
+            preview = _erase(client, selections, agent, dry_run=True)
         if not preview["count"] and not preview["messages"]:
             _exit_not_found(source, session, preview)
         if not dry_run:
             _confirm(preview, yes=yes)
-            preview = client.call("memory.forget", params)
+            preview = _erase(client, selections, agent, dry_run=False)
     if console.print_if_json(preview):
         return
     console.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
@@ -132,6 +137,40 @@ def _forget_params(
     return params
 
 
+def _of_file(path: Path) -> list[dict[str, Any]]:
+    """Return the params for what an import of *path* stored: its text, or a session for each chat.
+
+    A file is imported under its absolute path, however it was named.
+    """
+    from memd.cli.transfer.foreign import chat_names, is_export
+
+    selections: list[dict[str, Any]] = [{"source": source_name(path)}]
+    if path.exists():
+        with suppress(InvalidError):  # no export
+            if is_export(path):
+                selections += [{"filter": {"session_id": name}} for name in chat_names(path)]
+    return selections
+
+
+def _erase(
+    client: Client, selections: Sequence[dict[str, Any]], agent: str | None, *, dry_run: bool
+) -> dict[str, Any]:
+    """Erase each of *selections*, and return the results as one."""
+    common = options.without_none(agent_id=agent)
+    results = [
+        client.call("memory.forget", {**common, **selection, "dry_run": dry_run})
+        for selection in selections
+    ]
+    whole: dict[str, Any] = dict(results[0])
+    for result in results[1:]:
+        for name in ("count", "messages"):
+            whole[name] += result[name]
+        for name in ("ids", "texts", "backups"):
+            whole[name] = list(dict.fromkeys([*whole[name], *result[name]]))
+        whole["proof"] = " ".join(filter(None, (whole["proof"], result["proof"])))
+    return whole
+
+
 def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
     """Report each of *ids* that no memory has. A short id is the end of a full one."""
     for short_id in ids:
@@ -146,6 +185,7 @@ def _exit_not_found(source: str | None, session: str | None, preview: dict[str, 
     console.print_if_json(preview)
     if source:
         console.note(f"memd: no memory has the source {console.line(source)}")
+        console.note("to erase an imported session: memd forget --session ID")
     if session:
         console.note(f"memd: nothing is stored of session {console.line(session)}")
     raise console.CommandExit(console.Exit.ERROR)

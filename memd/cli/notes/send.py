@@ -33,6 +33,9 @@ class FileOutcome:
     moved: int = 0
     skipped: int = 0
     quarantined: int = 0
+    trashed: int = 0
+    forgotten: int = 0
+    """Memories of an earlier import that were forgotten, and are not learnt again."""
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -59,29 +59,47 @@ def send(
 ) -> None:
     """Import the file of *outcome*. Raises InvalidError for an unknown format."""
     tell(f"reading {outcome.file.name}")
-    if outcome.file.is_dir():
-        count, stored_chats = opencode.read_folder(outcome.file)
-        sessions.send_chats(client, outcome, stored_chats, count, options, tell)
-        return
     if chats.is_database(outcome.file):
         _send_database(client, outcome, options, tell)
         return
-    if outcome.file.suffix.lower() == ".zip":
-        text = chats.read_zip(outcome.file)
-    else:
-        raw = read_bytes(outcome.file, chats.BYTES_MAX)
-        text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    conversations = chats.parse_chats(text)
-    if conversations is None:
-        conversations = opencode.read_export(text)
-    if conversations is not None:
-        sessions.send_chats(client, outcome, conversations, len(conversations), options, tell)
+    text = "" if outcome.file.is_dir() else _read_text(outcome.file)
+    if (stored := _read_chats(outcome.file, text)) is not None:
+        count, conversations = stored
+        sessions.send_chats(client, outcome, conversations, count, options, tell)
         return
     foreign = memories.parse_memories(text)
     if foreign is None:
         known = f"neither an export of {chats.KNOWN} nor memories of {memories.KNOWN}"
         raise InvalidError(f"{known}; to import it as a note: --format text")
     _send_memories(client, outcome, foreign, options)
+
+
+def chat_names(path: Path) -> list[str]:
+    """Return the ids of the sessions that the chats of an export become; none of another file."""
+    if chats.is_database(path):
+        with chats.open_database(path) as (conn, tables):
+            if opencode.knows(tables):
+                return [chat.name for chat in opencode.read_database(conn)[1]]
+            return [chat.name for chat in _claude_prompts(conn, tables)]
+    stored = _read_chats(path, "" if path.is_dir() else _read_text(path))
+    return [] if stored is None else [chat.name for chat in stored[1]]
+
+
+def _read_text(path: Path) -> str:
+    if path.suffix.lower() == ".zip":
+        return chats.read_zip(path)
+    raw = read_bytes(path, chats.BYTES_MAX)
+    return raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+
+
+def _read_chats(path: Path, text: str) -> tuple[int, Iterable[Chat]] | None:
+    """Return the number of chats in a folder of opencode or an export, and each; else None."""
+    if path.is_dir():
+        return opencode.read_folder(path)
+    conversations = chats.parse_chats(text)
+    if conversations is None:
+        conversations = opencode.read_export(text)
+    return None if conversations is None else (len(conversations), conversations)
 
 
 def _send_memories(

@@ -67,6 +67,7 @@ def send(
     text = _transcript(outcome.file).decode("utf-8", "replace")
     session = _hand_over(client, outcome, text, options, tell)
     outcome.started_at, outcome.project = session["started_at"], session["project_id"]
+    _report_removed(outcome)
 
 
 def send_chats(
@@ -91,6 +92,7 @@ def send_chats(
             _hand_over(client, outcome, chat.transcript(), options, lambda _: None)
         except InvalidError as error:
             outcome.problems.append(f"chat {chat.name}: {error.message}")
+    _report_removed(outcome)
     outcome.problems.append(f"{count:,} chats; to search their text: memd search --sessions")
 
 
@@ -128,10 +130,17 @@ def _count(outcome: FileOutcome, result: dict[str, Any]) -> None:
     outcome.quarantined += result["quarantined"]
     outcome.session = result["session_id"]
     outcome.messages = result["messages"]
-    if trashed := result["trashed"]:
-        outcome.problems.append(
-            f"{console.count(trashed, 'memory')} of it in the trash: memd trash list"
-        )
+    outcome.trashed += result["trashed"]
+    outcome.forgotten += result["forgotten"]
+
+
+def _report_removed(outcome: FileOutcome) -> None:
+    if outcome.trashed:
+        count = console.count(outcome.trashed, "memory")
+        outcome.problems.append(f"{count} of it in the trash: memd trash list, memd trash restore")
+    if outcome.forgotten:
+        count = console.count(outcome.forgotten, "memory")
+        outcome.problems.append(f"{count} of it forgotten, and not learnt again")
 
 
 def _read(path: Path, size: int) -> bytes:

@@ -59,6 +59,8 @@ class ImportedSession(Value):
     quarantined: Count = 0
     trashed: Count = 0
     """How many of the session's memories are in the trash; the import does not store them again."""
+    forgotten: Count = 0
+    """How many that this import stored before were forgotten; it does not store them again."""
 
 
 class Window(Value):

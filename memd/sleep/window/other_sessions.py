@@ -118,7 +118,13 @@ class SessionImporter:
         reply = await self.nap.db.read(replies.find, keyed_caller)
         if reply is not None:
             outcome = NapOutcome.model_validate_json(reply)
-            return await self._count(session, caller, kept=outcome.stored + outcome.merged)
+            left = await self.nap.db.read(
+                slots.count_present, caller.agent_id, caller.session_id or ""
+            )
+            stored = min(outcome.stored, left)
+            counted = await self._count(session, caller, kept=outcome.merged + stored)
+            forgotten = max(0, outcome.stored - stored - counted.trashed)
+            return counted.model_copy(update={"forgotten": forgotten})
         is_known = await self.nap.db.read(_is_known, caller.agent_id, caller.session_id or "")
         result = await self.nap.nap(keyed_caller, request)
         if not is_known:

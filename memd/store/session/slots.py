@@ -256,6 +256,15 @@ def find_filled_elsewhere(
 
 def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
     """Return how many memories that naps made of a session are in the trash."""
+    return _count(conn, agent_id, session_id, is_trashed=True)
+
+
+def count_present(conn: Reading, agent_id: str, session_id: str) -> int:
+    """Return how many memories that naps made of a session are neither erased nor in the trash."""
+    return _count(conn, agent_id, session_id, is_trashed=False)
+
+
+def _count(conn: Reading, agent_id: str, session_id: str, *, is_trashed: bool) -> int:
     return conn.get_count(
         """
         SELECT count(*)
@@ -263,9 +272,10 @@ def count_trashed(conn: Reading, agent_id: str, session_id: str) -> int:
                JOIN session AS s USING (agent_key)
                JOIN nap_slot AS t USING (session_key)
                JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE a.agent_id = :agent_id AND s.session_id = :session_id AND m.state = 'trashed'
+         WHERE a.agent_id = :agent_id AND s.session_id = :session_id
+           AND (m.state = 'trashed') = :is_trashed
         """,
-        {"agent_id": agent_id, "session_id": session_id},
+        {"agent_id": agent_id, "session_id": session_id, "is_trashed": is_trashed},
     )
 
 
