@@ -50,6 +50,11 @@ _LASTING = re.compile(
     r"|a partir de agora|altijd|nooit|voortaan|vanaf nu)\b|всегда|никогда|впредь|以后|总是|不要再",
     re.IGNORECASE,
 )
+# "garage code is 5521#", "PIN der Karte: 4711": a note with a code and nothing else.
+_ONLY_CODE = re.compile(
+    r"\W*(?:[^\W\d]+\W+){0,5}?(?i:\w*(?<!post)code|pin|puk|combination|kombination|código|codice|codigo)"
+    r"(?:\W+[^\W\d]+){0,4}\W+\d[\dA-Z#*]{3,11}\W*"
+)
 OPEN_POINTS_MAX = 3
 _SESSIONS_MAX = 5
 """Latest sessions whose open points are considered."""
@@ -88,10 +93,11 @@ class OpenPoints(NamedTuple):
 
 
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return *rows* without digests, the most valuable first, outcomes last.
+    """Return *rows* without digests and mere codes, the most valuable first, outcomes last.
 
     A row's value is that of its kind, halved every HALF_LIFE_SESSIONS later sessions of the
     project; commands do not age. Outcomes and fixes are only of the last OUTCOME_SESSIONS sessions.
+    A note that only holds a code of a door or a card is of no use unless it is asked for.
     For variety, the n-th row of a session and kind, and the n-th command, counts 2/(n+1) of its
     value.
     """
@@ -121,7 +127,8 @@ def session_ends(rows: Sequence[BriefRow]) -> dict[int, int]:
 def _worth(row: BriefRow, ends: Mapping[int, int]) -> float:
     at_us = ends.get(row.session_key or 0, row.at_us) if row.kind is not None else row.at_us
     later = 0 if row.purpose else sum(end_us > at_us for end_us in ends.values())
-    if later >= OUTCOME_SESSIONS and row.kind in _AGENT_KINDS:
+    is_code = row.kind is None and _ONLY_CODE.fullmatch(row.content) is not None
+    if is_code or (later >= OUTCOME_SESSIONS and row.kind in _AGENT_KINDS):
         return 0.0
     kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
     return float(kind * 0.5 ** (later / HALF_LIFE_SESSIONS))

@@ -48,6 +48,22 @@ def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -
     assert order == ["newer", "new", "old"]
 
 
+@pytest.mark.parametrize(
+    "code", ["garage code is 5521#", "PIN der Karte: 4711", "le code de la porte est 23A90"]
+)
+def test_a_note_that_only_holds_a_code_is_not_told_unasked(code: str) -> None:
+    assert names(row(code, None), row("the bakery is open on mondays", None)) == [
+        "the bakery is open on mondays"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["postcode is 79100", "exit code is 137", "the code 5521# is for guests, ask Ann first"]
+)
+def test_a_note_with_a_number_and_more_is_told(text: str) -> None:
+    assert names(row(text, None)) == [text]
+
+
 def test_an_outcome_comes_after_all_else_however_old_that_is() -> None:
     old = row("decision", "decision", 1, 1)
     outcomes = [row(f"o{n}", "outcome", n, n) for n in range(2, 30)]
