@@ -237,7 +237,8 @@ def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
     assert (asked.code, asked.err) == (1, "memd: no memory has the id nonsense\n")
     assert (
         memd.piped("forget", "--source", "no/such.md").err
-        == "memd: no memory has the source no/such.md\nto erase an imported session: memd forget --session ID\n"
+        == "memd: no memory has the source no/such.md\n"
+        "to erase an imported session: memd forget --session ID\n"
     )
     assert memd.piped("delete", "nonsense").err == "memd: no memory has the id nonsense\n"
     for command in ("delete", "get"):

@@ -10,7 +10,7 @@ import pytest
 from support.ranked_candidates import an_entry, selected
 
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import DIGEST_TAG
+from memd.domain.sleep.consolidation import DIGEST_TAG, NAP_TAG
 from memd.recall.ranking.features import TokenMatch
 from memd.recall.ranking.rankings import RankedCandidate
 from memd.recall.select import UNEVEN, weigh_evenness
@@ -102,21 +102,21 @@ def test_of_a_question_that_the_model_does_not_read_the_likeliest_are_told(query
     assert bars(*items, query=query) == [0.4, 0.4, 0.4]
 
 
-def test_what_the_model_does_not_read_needs_a_word_of_the_question() -> None:
-    camping = unread(0.8, 0.0, "wir fahren im August zelten, was muss mit?")
+def test_what_a_nap_composed_and_the_model_does_not_read_needs_a_word_of_the_question() -> None:
+    text = "wir fahren im August zelten, was muss mit?"
+    composed, stated = unread(0.8, 0.0, text, kind=NAP_TAG), unread(0.3, 0.0, text)
 
-    assert bars(camping, unread(0.3, 0.3), query=GERMAN) == [math.inf, 0.15]
+    assert bars(composed, stated, query=GERMAN) == [math.inf, 0.15]
 
 
 def test_a_word_that_begins_like_one_of_the_question_is_enough() -> None:
-    dentist = unread(0.8, 0.0, "die Zahnärztin ist montags da")
+    dentist = unread(0.8, 0.0, "die Zahnärztin ist montags da", kind=NAP_TAG)
 
     assert bars(dentist, query="Wann muss ich zum Zahnarzt?") == [0.4]
 
 
 def test_of_what_a_nap_composed_a_name_alone_is_not_enough() -> None:
-    cover = 1.5 * UNREAD_COVER
-    items = unread(0.8, cover), unread(0.8, cover, kind=DIGEST_TAG)
+    items = [unread(0.8, times * UNREAD_COVER, kind=DIGEST_TAG) for times in (1, 0.9)]
 
     assert bars(*items, query=GERMAN) == [0.4, math.inf]
 
