@@ -15,7 +15,8 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
   (0357), and none that only repeats it;
-- with the default model, those without a word of a question that is not English (0416).
+- with the default model, those that a nap composed without a word of a question that is not
+  English (0416).
 
 Of memories that say the same only one is selected (``repeats.py``). A memory that is newer than
 another one, or corrects it, comes before it (``newer_first.py``).
