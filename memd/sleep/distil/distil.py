@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
+from memd.sleep.distil.agent.changes import with_changes
 from memd.sleep.distil.agent.fixes import fixes
 from memd.sleep.distil.agent.outcomes import (
     RatedSentence,
@@ -139,7 +140,7 @@ def _distil(
         ]
     candidates = with_corrections(exchanges, candidates)
     candidates += [_addition(turn) for turn in exchanges if turn.exchange.place in additions]
-    memories = select_candidates(candidates, session.messages)
+    memories = with_changes(exchanges, select_candidates(candidates, session.messages))
     return (*memories, *_digest([turn.exchange for turn in exchanges], memories))
 
 

@@ -151,7 +151,7 @@ BECAUSE = anywhere(
 TROUBLE = Phrases(
     r"error|exception|traceback|\bfail|panic|fatal|undefined|cannot|can't|not found|warning|✖|✗|❌"
     r"|did nothing|\bwhy\b|broken|crash|doesn't|does not|didn't|isn't|not work|wrong|confus|missing"
-    r"|makes? (?:no )?sense"
+    r"|\bflak(?:y|ey|es)\b|makes? (?:no )?sense"
 )
 # An error in text that the user pasted.
 PASTED_ERROR = re.compile(r"error|exception|traceback|\bfail|panic|✖|✗", re.IGNORECASE)
