@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memd.base.clock import from_us
 from memd.domain.enums import Origin
-from memd.domain.sleep.consolidation import DIGEST_JOINT, DIGEST_TAG, user_part
+from memd.domain.sleep.consolidation import DIGEST_JOINT, DIGEST_TAG, OUTCOME_PART, user_part
 from memd.extract.calendar_periods import CalendarDate
 from memd.extract.times import Period, find_periods
 from memd.inject.brief.lines import REQUEST_LABELS
@@ -25,12 +25,15 @@ from memd.recall.ranking.change_phrases import (
     changes_number,
     holds_now,
 )
+from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.user.ended_wishes import WishEnd
 from memd.store.session.briefs import RULE_KINDS, BriefRow
 from memd.text.harms import HARMS
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import content_stems, sentences
 
+_CHANGED_KINDS = RULE_KINDS | {"environment"}
+"""Kinds whose parts are changed by later sentences."""
 _USERS_KINDS = frozenset({"decision", "correction", "preference", "constraint", "environment"})
 _CHARS_MAX = 200
 """Characters of a sentence that changes a rule; a longer one makes several statements."""
@@ -43,8 +46,9 @@ _REPLACED = re.compile(
 )
 # A conditional change leaves the rule for all other cases.
 _CONDITION = re.compile(r"\b(?:in|for|when|if|on|unless|except|only)\b", re.IGNORECASE)
-# A number and its unit: "20,000 words".
-_NUMBER = re.compile(r"(?<![\w.,])(\d[\d.,]*\d|\d)(?: ([a-z%]+))?", re.IGNORECASE)
+# A number or a time, and its unit: "20,000 words", "05:30 UTC".
+_NUMBER = re.compile(r"(?<![\w.,:])(\d[\d.,:]*\d|\d)(?: ([a-z%]+))?", re.IGNORECASE)
+_NAME_CHARS = 6
 _WORD = re.compile(r"[^\W_]+")
 _FILLERS = content_stems("please always never only use want")
 
@@ -77,11 +81,15 @@ class DayChange(NamedTuple):
 
 
 class RuleChange(NamedTuple):
-    """A sentence of the user that may change an earlier rule, its time, and the wish it ends."""
+    """A sentence of the user that may change an earlier rule, its time, and the wish it ends.
+
+    *names* are those in the outcome of the change, which tell what was changed.
+    """
 
     text: str
     at_us: int
     end: WishEnd = WishEnd((), frozenset())
+    names: frozenset[str] = frozenset()
 
 
 def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
@@ -93,7 +101,11 @@ def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
     current: list[BriefRow] = []
     for row in rows:
         content = row.content
-        if row.kind in RULE_KINDS and user_part(content) == content and not HARMS.search(content):
+        if (
+            row.kind in _CHANGED_KINDS
+            and user_part(content) == content
+            and not HARMS.search(content)
+        ):
             content = drop_changed(content, row.at_us, changes)
         if moves and row.kind != DIGEST_TAG and row.origin == Origin.PERSON:
             content = drop_moved(content, row.at_us, moves)
@@ -105,13 +117,19 @@ def current_rows(rows: Sequence[BriefRow], now_us: int) -> list[BriefRow]:
 def list_changes(rows: Iterable[BriefRow]) -> list[RuleChange]:
     """Return the sentences of the user in *rows* that state a change."""
     return [
-        RuleChange(sentence, row.at_us, WishEnd.of(sentence))
+        RuleChange(sentence, row.at_us, WishEnd.of(sentence), _outcome_names(row))
         for row in rows
         if row.kind in _USERS_KINDS
         for sentence in sentences(_users_words(row))
         if len(sentence) <= _CHARS_MAX and not sentence.endswith("?")
         if announces_change(sentence)
     ]
+
+
+def _outcome_names(row: BriefRow) -> frozenset[str]:
+    """Return the names, such as "daily_report", in the outcome of *row*, none of another text."""
+    names = things(row.content.partition(OUTCOME_PART)[2]) if row.is_as_written else ()
+    return frozenset(name for name in names if len(name) >= _NAME_CHARS)
 
 
 def list_moves(rows: Iterable[BriefRow]) -> list[DayChange]:
@@ -185,9 +203,11 @@ def drop_changed(text: str, at_us: int, changes: Sequence[RuleChange]) -> str:
     if not later:
         return text
     split = [(sentence, _PART_BREAK.split(sentence)) for sentence in sentences(text)]
-    all_parts = frozenset(part for _, parts in split for part in parts)
     outdated = frozenset(
-        part for part in all_parts if any(_replaces(change, part) for change in later)
+        part
+        for sentence, parts in split
+        for part in parts
+        if any(_replaces(change, part, sentence) for change in later)
     )
     remaining = [_without(sentence, parts, outdated) for sentence, parts in split]
     return " ".join(filter(None, remaining)) if outdated else text
@@ -203,9 +223,15 @@ def _without(sentence: str, parts: Sequence[str], outdated: frozenset[str]) -> s
     return ", ".join(current).rstrip(".!") + end if current else ""
 
 
-def _replaces(change: RuleChange, part: str) -> bool:
-    checks = (_names_old_value, _has_new_number, _has_new_value)
-    return change.end.ends(part) or any(check(change.text, part) for check in checks)
+def _replaces(change: RuleChange, part: str, sentence: str) -> bool:
+    """Return whether *change* replaces *part* of a *sentence*."""
+    is_named = not change.names.isdisjoint(things(sentence))
+    return (
+        change.end.ends(part)
+        or _names_old_value(change.text, part)
+        or _has_new_number(change.text, part, is_named=is_named)
+        or _has_new_value(change.text, part)
+    )
 
 
 def _names_old_value(later: str, part: str) -> bool:
@@ -221,17 +247,19 @@ def _names_old_value(later: str, part: str) -> bool:
     return value <= words and (value == words or bool((words - value) & content_stems(later)))
 
 
-def _has_new_number(later: str, part: str) -> bool:
+def _has_new_number(later: str, part: str, *, is_named: bool) -> bool:
     """Return whether *later* changes the only number of *part*.
 
-    Both must have the same unit and share another word.
+    Both must have the same unit and share another word, unless its outcome names the thing
+    (*is_named*).
     """
     new, old = _NUMBER.findall(later), _NUMBER.findall(part)
     if len(new) != 1 or len(old) != 1 or not changes_number(later):
         return False
     [(new_number, new_unit)], [(old_number, old_unit)] = new, old
     shared = _words_without_number(part, old_unit) & _words_without_number(later, new_unit)
-    return new_unit == old_unit and new_number != old_number and bool(shared)
+    is_same = new_unit == old_unit and (":" in new_number) == (":" in old_number)
+    return is_same and new_number != old_number and (is_named or bool(shared))
 
 
 def _words_without_number(text: str, unit: str) -> frozenset[str]:

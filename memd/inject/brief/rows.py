@@ -2,7 +2,8 @@
 
 Rules come first and do not age. The value of other memories halves every few sessions, and outcomes
 come last. The last digest already has the open points of its session. A point of an earlier session
-is shown until a later session mentions it, whose memories then say what was done. Points about
+is shown until a later session mentions it, whose memories then say what was done, or finishes its
+ticket or version. Points about
 committing and pushing are not shown: they end with their session.
 """
 
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import (
+    DIGEST_JOINT,
     DIGEST_TAG,
     FIX_TAG,
     OPEN_FIELD,
@@ -78,6 +80,17 @@ _SAYS_DONE = re.compile(
     r"|works (?:now|again)|erledigt|gefixt|behoben|réglé|résolu"
     r"|arreglado|resuelto|risolto|resolvido|opgelost)\b",
     re.IGNORECASE,
+)
+# A ticket, or a version: "PAY-1482", "2.14.1". Two numbers may also be a decimal.
+_IDENTIFIER = re.compile(r"\b[A-Z][A-Z0-9]+-\d+\b|\bv?\d+(?:\.\d+){2,}\b")
+# Says that work was finished: "commit feat(PAY-1482)", "2.14.1 goes out today".
+_FINISHES = re.compile(
+    r"\b(?:commit(?:ted)?|merged?|released?|shipped|deployed|tagged|closed|live"
+    r"|(?:goes|went|is|rolled) out|(?:feat|fix|chore|perf|refactor|docs|test|build|ci)\()",
+    re.IGNORECASE,
+)
+_NOT_FINISHED = re.compile(
+    r"\b(?:before|until|once|when|if|after|open|not|todo|tomorrow|next|waits?)\b", re.IGNORECASE
 )
 _LABEL = re.compile(r"next steps?\b[:\s]*", re.IGNORECASE)
 _HEAD_END = re.compile(r"\s[-\u2013\u2014]\s|:\s|\s\(|[.,]\s")  # after "/implement S5" in "... - x"
@@ -229,7 +242,8 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
     for digest in latest:
         contents = [row.content for row in rows if _is_later(row, digest)]
         later = [content_stems(content) for content in contents]
-        later_sentences = chain.from_iterable(map(sentences, contents))
+        later_sentences = list(chain.from_iterable(map(_split_requests, contents)))
+        finished = _list_finished(later_sentences)
         done = [content_stems(part) for part in later_sentences if _SAYS_DONE.search(part)]
         lines = [_names(line) for content in contents for line in content.splitlines()]
         texts: dict[bool, list[str]] = {True: [], False: []}
@@ -240,6 +254,7 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
                 any(_covers(other, stems) for other in (*later, *known))
                 or _begins_in(text, lines)
                 or any(_covers(other, first_part, _DONE_SHARE) for other in done)
+                or not finished.isdisjoint(_IDENTIFIER.findall(text))
             )
             if len(stems) >= _STEMS_MIN and not is_known and len(known) < OPEN_POINTS_MAX:
                 known.append(stems)
@@ -248,6 +263,25 @@ def find_open_points(digests: Sequence[BriefRow], rows: Sequence[BriefRow]) -> l
             OpenPoints(digest, tuple(group), by_user) for by_user, group in texts.items() if group
         ]
     return points
+
+
+def _split_requests(content: str) -> list[str]:
+    """Return the sentences of a memory; of a digest, each request begins one."""
+    return sentences(content.replace(DIGEST_JOINT, "\n"))
+
+
+def _list_finished(parts: Iterable[str]) -> frozenset[str]:
+    """Return the tickets and versions that one of the sentences *parts* says to be finished.
+
+    >>> sorted(_list_finished(["commit feat(PAY-9), then lunch", "PAY-8 goes live next week"]))
+    ['PAY-9']
+    """
+    return frozenset(
+        name
+        for part in parts
+        if _FINISHES.search(part) and not _NOT_FINISHED.search(part)
+        for name in _IDENTIFIER.findall(part)
+    )
 
 
 def open_texts(digest: str) -> list[tuple[str, bool]]:

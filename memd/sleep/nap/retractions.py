@@ -7,7 +7,8 @@ tasks that say "rather than", would replace each other. So one of these must hol
 - one short sentence has an unmistakable phrase, and most words of the earlier memory;
 - the user denies the agent's statement ("No, we moved to canary releases"), and the earlier memory
   says the same as that statement;
-- the user gives a named thing another place, or gives it up for something else;
+- the user gives a named thing another place, gives it up for something else, or says that it is
+  gone, and the earlier memory names it with all its words;
 - the user ends a wish (``distil/user/ended_wishes.py``).
 """
 
@@ -89,6 +90,7 @@ def find_retracted(text: str, earlier: Iterable[tuple[int, str]]) -> list[int]:
         if (spoken and _is_about(content, whole, spoken))
         or _is_given_up(content, withdrawal, whole)
         or withdrawal.is_choice_of(user_part(content))
+        or (len(content) <= _EARLIER_CHARS_MAX and withdrawal.removes(without_outcome(content)))
         or _is_stopped(content, stopped)
         or end.ends(user_part(content))
     ]

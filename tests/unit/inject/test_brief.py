@@ -188,6 +188,22 @@ def test_what_is_said_to_be_done_closes_a_point_with_fewer_of_its_words() -> Non
         assert len(find_open_points([left], [left, later])) == 1
 
 
+@pytest.mark.parametrize(
+    ("later", "is_open"),
+    [
+        ("Asked last: ok good, commit feat(PAY-1482), then lunch", False),
+        ("Also said: great. \u00b7 and 2.14.1 goes out today at 11, Piotr drives", False),
+        ("Asked last: commit feat(PAY-1483)", True),
+        ("Asked last: PAY-1482 must be merged before the release", True),
+        ("Asked last: not merged yet, PAY-1482 waits for Piotr", True),
+    ],
+)
+def test_a_point_with_a_ticket_or_version_is_closed_by_its_name(later: str, is_open: bool) -> None:
+    left = digest(1, "Open (user): raise 2.14.1 in settle for PAY-1482")
+    points = find_open_points([left], [left, digest(2, f"Asked first: the fan\n{later}")])
+    assert bool(points) == is_open
+
+
 def test_a_numbered_step_is_taken_up_by_whoever_names_it() -> None:
     left = digest(1, "Open: /implement S5 - the form, the action and the flow; Next step: 1.")
     later = digest(2, "Asked first: S016 /implement S5\nAsked last: implement the flow")
@@ -332,6 +348,25 @@ STYLE = "british spelling please, and APA citations. limit is 20,000 words."
 def test_of_a_rule_what_changed_since_is_not_told(later: str, left: str) -> None:
     assert current(row(STYLE, "preference"), row(later, "decision", day=2)) == [left, later]
     assert current(row(STYLE, "preference", day=3), row(later, "decision", day=2))[0] == STYLE
+
+
+REPORT = "the report runs 05:30 UTC on airflow, dag daily_report. if late, tell #data"
+
+
+@pytest.mark.parametrize(
+    ("later", "outcome", "left"),
+    [
+        ("move schedule to 05:00 UTC", "daily_report is at 05:00 UTC.", "dag daily_report."),
+        ("move the report to 05:00 UTC", "Done.", "dag daily_report."),
+        ("move schedule to 05:00 UTC", "weekly_report is at 05:00 UTC.", ""),
+        ("move the report to 7 UTC", "Done.", ""),
+    ],
+)
+def test_a_time_that_was_moved_since_is_not_told(later: str, outcome: str, left: str) -> None:
+    moved = row(f"{later}\nOutcome: {outcome}", "environment", day=2)
+    moved = moved._replace(is_as_written=True, origin="assistant")
+    rest = f"{left} if late, tell #data" if left else REPORT
+    assert current(row(REPORT, "environment"), moved)[0] == rest
 
 
 def test_only_the_user_changes_a_rule_and_what_harms_stays() -> None:

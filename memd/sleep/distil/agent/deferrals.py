@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, takewhile
+from itertools import chain, takewhile, zip_longest
 from typing import NamedTuple
 
 from memd.sleep.distil.agent.calls import edited_path
@@ -87,6 +87,7 @@ _DICTATED = Phrases(
     r"|(?P<date>(?:(?:still |noch )?(?:open|offen)|left|reminder|remember|note|merken|notiz)"
     rf" (?:for|für) {_DATE})):\s*(?P<task>\S.*)"
 )
+_TICKET = re.compile(r"\W*(?:\w+ )?[A-Z][A-Z0-9]+-\d+\W*")
 _NO_TASK = re.compile(r"\W*(?:(?:none|nothing|nix|nichts|keine)\b|$)", re.IGNORECASE)
 
 
@@ -148,11 +149,21 @@ def _find_todos(asked: Sequence[Exchange]) -> Iterator[OpenPoint]:
     """
     for at, exchange in enumerate(asked):
         has_edits = any(map(edited_path, exchange.runs))
-        for todo in filter(None, map(_find_todo, _split_message(exchange)[1])):
+        for todo in filter(None, map(_find_todo, _with_tickets(_split_message(exchange)[1]))):
             point = _as_point(exchange, cut(todo.task, 2 * OPEN_CHARS))
             may_be_done = (has_edits and not todo.is_for_later) or _is_done(point.text, asked[:at])
             if point.by_user and not may_be_done:
                 yield point
+
+
+def _with_tickets(lines: Sequence[str]) -> Iterator[str]:
+    """Yield *lines*, each with a line after it that only names its ticket.
+
+    >>> list(_with_tickets(["todo: cut over the dns.", "ticket OPS-12"]))
+    ['todo: cut over the dns. ticket OPS-12', 'ticket OPS-12']
+    """
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        yield f"{line} {after}" if _TICKET.fullmatch(after) else line
 
 
 def _find_todo(sentence: str) -> _Todo | None:

@@ -207,8 +207,11 @@ def _heads_open(line: str) -> bool:
 
 
 def _open_sentences(text: str) -> list[str]:
-    """Return the first two sentences of *text* that say what is still to be done."""
-    left: list[str] = []
+    """Return the first two sentences of *text* that say what is still to be done.
+
+    After a label such as "Open:", the parts between semicolons are separate.
+    """
+    left: list[list[str]] = []
     for line in sentences(text):
         if line.text.startswith(_QUOTES):
             continue  # quoted from a draft, or from somebody else
@@ -219,8 +222,9 @@ def _open_sentences(text: str) -> list[str]:
             and not describes_no_task(line.text)
             and is_remaining_work(words)
         ):
-            left.append(cut(words, 2 * OPEN_CHARS))
-    return left[:2]
+            points = words.split("; ") if label else [words]
+            left.append(points if all(map(is_remaining_work, points)) else [words])
+    return [cut(point, 2 * OPEN_CHARS) for points in left[:2] for point in points]
 
 
 def _steps(exchanges: Sequence[Exchange]) -> list[str]:

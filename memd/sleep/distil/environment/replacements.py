@@ -8,6 +8,7 @@ replaced the icon with a star".
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from memd.recall.ranking.change_phrases import find_given_up, gives_up_choice
@@ -53,9 +54,21 @@ _UNDOES = (
         rf"{_OF_OURS}{_UNDONE}(?: (?:for|in|as|on|since|as of|from)\b|\W*$)",
         0,
     ),
+    # "Polling is dead, notify is the way", "webpack is out, we use Vite".
+    Phrases(
+        rf"{_NOTED}{_OF_OURS}{_UNDONE} (?:is|are) (?:dead|gone|out|history)"
+        r"\s*[,;:.\u2013\u2014-]+\s*"
+        r"(?P<firm>(?:we|i)(?:'ll| will)? (?:use|do|go with|take)\b|use\b"
+        r"|[^,;.!?]{2,40} (?:is the way|is the new|instead|now|from now on)\b)"
+    ),
     Phrases(
         rf"\W*(?:\w+\W+){{0,4}}?statt (?:des |der |dem |den )?{_UNDONE} (?P<firm>jetzt|nun|doch)\b"
     ),
+)
+# "The pilot list is gone, all merchants are live"; a name of one word is mostly a report.
+_GONE = Phrases(
+    rf"{_NOTED}(?:the |our )?(?P<gone>[^\W_][\w.+#/-]*(?: [\w.+#/-]+){{1,2}}) (?:is|are)(?: now)?"
+    r" (?:gone|dead|history|retired|abolished|no more)\b(?! (?:from|in|on|at|after|when|again)\b)"
 )
 # A name with a capital letter is refused for what was planned: "rather not Rabatzz, too loud",
 # "doch lieber nicht der Adler", "not Luigi's after all".
@@ -71,6 +84,8 @@ _REFUSES = (
     Phrases(rf"{_ANSWERS}(?i:not (?:the )?){_NAME}(?:'s|\u2019s)? (?i:after all)\b", 0),
 )
 _FOLDED = re.compile(r"\w+")
+_GONE_WORDS_MIN = 2
+_STEM_CHARS = 4  # with these, two words are forms of one
 _BEGIN_CHARS = 60  # the beginning of a text, where a name is its subject
 _FIRM_END = re.compile(r"\b(?:after all|instead|again)\W*$", re.IGNORECASE)
 
@@ -108,15 +123,27 @@ def find_refused(sentence: str) -> str:
     return next((match["name"] for match in matches if match), "")
 
 
+def find_gone(sentence: str) -> str:
+    """Return what *sentence* says is no longer there, "" if it says so of nothing.
+
+    >>> find_gone("the pilot list is gone by the way"), find_gone("my key is gone from the page")
+    ('pilot list', '')
+    """
+    match = _GONE.match(sentence)
+    return match["gone"] if match and not POINTS.search(match["gone"]) else ""
+
+
 class Withdrawal(NamedTuple):
     """What a *text* gives up.
 
-    *names*: something else takes their place. *refusals* are the words of names that were planned.
+    *names*: something else takes their place. *refusals* are the words of names that were planned,
+    *gone* those of things that are no longer there.
     """
 
     text: str
     names: tuple[str, ...]
     refusals: tuple[frozenset[str], ...]
+    gone: tuple[frozenset[str], ...]
 
     @classmethod
     def of(cls, text: str) -> Withdrawal:
@@ -124,12 +151,13 @@ class Withdrawal(NamedTuple):
         parts = sentences(text)
         names = tuple(each.name for each in map(find_replacement, parts) if each)
         refusals = map(content_words, map(find_refused, parts))
-        return cls(text, names, tuple(filter(None, refusals)))
+        gone = tuple(content_words(name) for name in map(find_gone, parts) if name)
+        return cls(text, names, tuple(filter(None, refusals)), gone)
 
     @property
     def is_any(self) -> bool:
         """Whether the text gives up something that was chosen."""
-        return bool(self.names or find_given_up(self.text))
+        return bool(self.names or self.gone or find_given_up(self.text))
 
     def is_subject_of(self, earlier: str) -> bool:
         """Return whether *earlier* begins with what is replaced, or names it more than once.
@@ -149,6 +177,18 @@ class Withdrawal(NamedTuple):
             for name in folded
         )
 
+    def removes(self, earlier: str) -> bool:
+        """Return whether *earlier* names a thing that is no longer there, with all its words.
+
+        >>> Withdrawal.of("polling 500ms is dead").removes("poll interval 500ms, batch 100")
+        True
+        """
+        words = content_words(earlier) if self.gone else ()
+        return any(
+            len(thing) >= _GONE_WORDS_MIN and all(_is_in(word, words) for word in thing)
+            for thing in self.gone
+        )
+
     def is_choice_of(self, earlier: str) -> bool:
         """Return whether *earlier*, a short choice, is about what is given up."""
         return gives_up_choice(self.text, earlier)
@@ -160,3 +200,12 @@ class Withdrawal(NamedTuple):
         True
         """
         return any(name <= words for name in self.refusals)
+
+
+def _is_in(word: str, words: Iterable[str]) -> bool:
+    """Return whether one of *words* is *word*, or begins it or with it: "poll" and "polling"."""
+    return any(
+        word == other
+        or (min(len(word), len(other)) >= _STEM_CHARS and word[:_STEM_CHARS] == other[:_STEM_CHARS])
+        for other in words
+    )

@@ -59,6 +59,25 @@ def test_a_choice_is_taken_back_by_its_name_alone(later: str, keys: list[int]) -
     assert find_retracted(later, [(1, "no then. rayon it is"), *others]) == keys
 
 
+LIST = "User: config/pilots.yml, owned by Karolina\nIn answer to: Where is the pilot list?"
+
+
+@pytest.mark.parametrize(
+    ("later", "keys"),
+    [
+        ("pilot list is gone by the way, all merchants are live. remove filter", [1]),
+        ("ok so polling 500ms is dead, notify is the way", [2]),
+        ("The pilot list is gone from the menu.", []),
+        ("the list is gone", []),
+        ("Is the pilot list gone?", []),
+    ],
+)
+def test_what_is_gone_takes_back_what_names_it(later: str, keys: list[int]) -> None:
+    others = [(2, "poll interval 500ms, batch 100"), (3, "the list of prices is on page 4")]
+    assert may_retract(later) or not keys
+    assert find_retracted(later, [(1, LIST), *others]) == keys
+
+
 REDIS = "Use Redis for the cache of the prices."
 
 

@@ -539,3 +539,17 @@ def test_what_answers_a_question_is_put_off_without_its_yes_or_no(answer: str) -
 
 def test_what_somebody_runs_tomorrow_is_open() -> None:
     assert open_texts([_exchange("we have to run the load test tomorrow")])
+
+
+def test_what_a_label_lists_between_semicolons_is_several_points() -> None:
+    answer = "Open: deploy 2.14.1 on Monday; new dashboards for the outbox."
+    left = ["deploy 2.14.1 on Monday", "new dashboards for the outbox."]
+    assert open_texts([_exchange("what is left?", answer)]) == left
+    short = "Open: deploy 2.14.1 on Monday; dashboards."
+    assert open_texts([_exchange("what is left?", short)]) == [short.removeprefix("Open: ")]
+
+
+def test_a_to_do_is_told_with_the_ticket_after_it() -> None:
+    todo = "todo: that change in settle before it goes live. ticket PAY-1482"
+    [point] = find_unfinished([_exchange(todo, "Noted."), _exchange("pin the module", "Pinned.")])
+    assert point.text == todo.removeprefix("todo: ")
