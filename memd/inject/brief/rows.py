@@ -3,8 +3,7 @@
 Rules come first and do not age. The value of other memories halves every few sessions, and outcomes
 come last. The last digest already has the open points of its session. A point of an earlier session
 is shown until a later session mentions it, whose memories then say what was done, or finishes its
-ticket or version. Points about
-committing and pushing are not shown: they end with their session.
+ticket or version. Points about committing and pushing are not shown: they end with their session.
 """
 
 from __future__ import annotations

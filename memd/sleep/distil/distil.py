@@ -29,6 +29,7 @@ from memd.sleep.distil.digest import digest
 from memd.sleep.distil.environment.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.language.current_moment import spoken_form
+from memd.sleep.distil.language.phrases import GUESS
 from memd.sleep.distil.language.prose import sentences, things
 from memd.sleep.distil.language.words import words
 from memd.sleep.distil.memory_worth import JudgedSentences, holds_everywhere, is_worth_keeping
@@ -167,7 +168,10 @@ def weigh_turns(
         begin = end
         worths = weigh_sentences(spoken, own, number, stopped=turn.stopped)
         has_trouble = has_trouble or shows_trouble(turn.exchange)
-        weighed_texts = weigh_statements(turn.exchange.texts, rated, texts, has_trouble=has_trouble)
+        has_guess = GUESS.search(turn.own) is not None
+        weighed_texts = weigh_statements(
+            turn.exchange.texts, rated, texts, has_trouble=has_trouble, has_guess=has_guess
+        )
         exchange = replace(turn.exchange, texts=weighed_texts)
         weighed.append(turn._replace(exchange=exchange, worths=worths))
     return weighed

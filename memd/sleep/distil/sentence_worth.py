@@ -48,7 +48,7 @@ ANSWER_TOLD = 0.8
 """The least log-odds with which a sentence of the agent's answer is part of an outcome."""
 CAUSE_WORTH = 0.5
 """The least log-odds of a sentence of the agent that states the cause of trouble."""
-_CAUSE_WORDS_MIN = 8
+_CAUSE_WORDS_MIN, _CONFIRMED_WORDS_MIN = 8, 4
 ANSWER_DROPPED = -1.5
 """With lower log-odds of worth, an answer of the user says nothing by its own words."""
 _DROPPED = -0.5
@@ -253,12 +253,14 @@ def weigh_statements(
     logits: Sequence[Sequence[SentenceLogits]],
     *,
     has_trouble: bool,
+    has_guess: bool = False,
 ) -> list[AgentText]:
     """Return the *texts* of an exchange with the worths of their *rated* sentences.
 
     *logits* are the model's output for these. In the answer, which is the last text unless it
     announces the next step, the model also finds plain findings. After trouble, a cause that was
-    found is plain in any text.
+    found is plain in any text, and so is one with which the agent confirms the user's guess, if
+    the user made one (*has_guess*).
     """
     head = sentence_head()
     answer_at = len(texts) - 1 if texts and not _announces(texts[-1].text) else None
@@ -273,7 +275,7 @@ def weigh_statements(
             if at == answer_at and answer >= ANSWER_TOLD and not is_foreign(line.text):
                 worth = max(worth, TOLD_WORTH + answer - ANSWER_TOLD)
                 plain.add(line.text)
-            elif has_trouble and states_cause(line.text):
+            elif has_trouble and (states_cause(line.text) or (has_guess and confirms_guess(line))):
                 worth = max(worth, CAUSE_WORTH)
                 plain.add(line.text)
             worths[line.text], in_memory[line.text] = worth, row.in_memory
@@ -292,6 +294,17 @@ def states_cause(text: str) -> bool:
     is_unsure = phrases.NO_CAUSE.search(text) or phrases.UNSURE.search(text)
     is_whole = len(text.split()) >= _CAUSE_WORDS_MIN
     return is_whole and not is_unsure and phrases.ROOT_CAUSE.search(text) is not None
+
+
+def confirms_guess(line: prose.Sentence) -> bool:
+    """Return whether the agent's sentence confirms what the user guessed, and names what it is.
+
+    >>> confirms_guess(prose.Sentence("Yes: a.go:12 calls it twice.", "Yes: `a.go:12` calls it."))
+    True
+    """
+    begin = phrases.CONFIRMS.match(line.text)
+    is_whole = begin and len(line.text[begin.end() :].split()) >= _CONFIRMED_WORDS_MIN
+    return bool(is_whole and line.things) and not phrases.UNSURE.search(line.text)
 
 
 def _announces(text: str) -> bool:

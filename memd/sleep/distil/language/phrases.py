@@ -130,9 +130,21 @@ ROOT_CAUSE = Phrases(
     r"\b(?:root|actual|real|true|underlying) cause(?: (?:of|for|behind) [^.:]{3,60}?)?"
     r"(?: ?:| (?:is|was)\b(?! (?:still|un\w+|to|whether|in )))"
     r"|\b(?:is|was|are|were) (?:the |its )?(?:root|actual|real|true|underlying) cause\b"
+    r"|\b(?:is|was|are|were) the (?:cause|culprit)\b"
     r"|\A(?:[^.:]{0,20}\W)?(?:found|see) (?:it|the (?:bug|problem|cause|culprit|issue)): "
     r"|\b(?:eigentliche |wahre |wirkliche )?ursache(?: (?:da)?für [^.:]{3,60}?)?"
     r"(?: ?:| (?:ist|war)\b(?! (?:noch|un\w+)))"
+)
+# The user asks for a cause, or guesses one: "why", "prob the fx call", "is it the cache?"
+GUESS = Phrases(
+    r"\b(?:prob(?:ably|s)?|maybe|perhaps|suspect|i (?:think|guess|bet)|my guess|might be|could be"
+    r"|must be|looks like|sounds like|why|reason|cause|(?:is|was|are|were) (?:it|that|this)"
+    r"|vermutlich|wahrscheinlich|vielleicht|liegt es)\b"
+)
+# The agent confirms it: "Yes: ...", "Confirmed, ...".
+CONFIRMS = Phrases(
+    r"\W*(?:yes|yep|yeah|right|correct|confirmed|exactly|indeed|ja|genau|stimmt|oui|sí)"
+    r"\s?[:,.!\u2013\u2014-]+\s*(?=\w)"
 )
 # Before or after such words: no cause, or none that was found.
 NO_CAUSE = Phrases(

@@ -306,6 +306,28 @@ def test_a_stated_cause_of_trouble_is_kept() -> None:
     assert kept([user("tell me about the nightly job"), agent(FOUND_CAUSE)], NEVER) == []
 
 
+CONFIRMED = "Yes: `store.go:112` calls the FX service over HTTP inside the transaction."
+
+
+@pytest.mark.parametrize(
+    ("guess", "answer", "is_kept"),
+    [
+        ("prob the fx call. check ledger post", CONFIRMED, True),
+        ("is it the fx call?", CONFIRMED, True),
+        ("look at ledger post", CONFIRMED, False),
+        ("prob the fx call", "Yes, I look at all of the calls in `store.go` now.", False),
+        ("prob the fx call", "Yes, maybe `store.go:112`, which calls the FX service there.", False),
+    ],
+)
+def test_a_guess_that_the_agent_confirms_is_a_cause(guess: str, answer: str, is_kept: bool) -> None:
+    trouble = [user("the webhooks return an error"), agent("The pool is exhausted.")]
+    memories = kept([*trouble, user(guess), agent(answer), user("ok")], NEVER)
+    assert (answer.replace("`", "") in [each.text for each in memories]) is is_kept
+    assert CONFIRMED.replace("`", "") not in [
+        each.text for each in kept([user(guess), agent(CONFIRMED)], NEVER)
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "states"),
     [
@@ -317,6 +339,8 @@ def test_a_stated_cause_of_trouble_is_kept() -> None:
         ("Ursache: der Cronjob läuft zweimal, weil beide Server ihn starten.", True),
         ("I've found the cause: two workers share one file in the folder tmp.", True),
         ("Perfect, I see the problem: the loop starts at 1 and skips the header.", True),
+        ("The second error is the cause: payloads of over 1 MB.", True),
+        ("The cache is not the cause: it is emptied after each of the runs.", False),
         ("I found the file with the settings: it has all of the four hosts.", False),
         ("That was the root cause.", False),
         ("I need to find the root cause: let me read the log of the worker.", False),
