@@ -27,6 +27,7 @@ from memd.sleep.distil.agent.calls import (
     selects_part,
     shorten,
 )
+from memd.sleep.distil.environment.single_commands import COMMAND_PREFIX, runs_once
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.failures import has_failed
 from memd.sleep.distil.language.pasted_answers import is_from_others
@@ -99,24 +100,8 @@ _ADDS = Phrases(
     0,
 )
 _PARTS = re.compile(r"\s*(?:&&|\|\||;)\s*")
-_PREFIX = r"(?:(?:sudo|time|env|[A-Za-z_]\w*=\S*) )*"
-# Creates a project or a part of it, which is done once: "pnpm create vite", "cargo new".
-_SCAFFOLDS = Phrases(
-    rf"{_PREFIX}(?:(?:npm|pnpm|yarn|bun) (?:create|init)\b|(?:npm|pnpm|yarn|bun|go|cargo|dotnet|uv"
-    r"|poetry|composer|flutter|rails|mix|ng|nx|expo|django-admin)(?: mod)?"
-    r" (?:init|new|create(?:-project)?|startproject|startapp|generate)\b"
-    r"|(?:npx|pnpx|bunx|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
-    r" (?:create-\S+|(?:@?[\w@./-]+ )+(?:--)?(?:init|create|new|add)\b))",
-    0,
-)
-# Migrates a project from one tool to another, also once: "uvx migrate-to-uv", "npx js-to-ts src".
-_MOVES_OVER = Phrases(
-    rf"{_PREFIX}(?:npx|pnpx|bunx|uvx|pipx run|uv tool run|(?:pnpm|npm|yarn) (?:dlx|exec))(?: -\S+)*"
-    r" [@\w./-]*(?:migrate-(?:to|from|config)|codemod|\w-to-\w)",
-    0,
-)
 _INSTALLS = Phrases(
-    rf"{_PREFIX}(?:(?:[\w@./-]+(?: -\S+)* ){{1,3}}?(?:install|setup|bootstrap)"
+    rf"{COMMAND_PREFIX}(?:(?:[\w@./-]+(?: -\S+)* ){{1,3}}?(?:install|setup|bootstrap)"
     r"|(?:npm|pnpm|yarn|bun|uv|poetry|go|cargo|composer|mix|dotnet|flutter|pub)(?: mod)?(?: -\S+)*"
     r" (?:ci|sync|add|get|restore|download))(?=\s|$)",
     0,
@@ -271,7 +256,7 @@ def _is_worth_keeping(passing: _PassingCommand, written: Container[str]) -> bool
 def _drop_one_off(passing: _PassingCommand) -> _PassingCommand | None:
     """Return a command without leading changes of packages or expectations, None if it is one."""
     line = passing.command.line
-    if any(_SCAFFOLDS.match(part) or _MOVES_OVER.match(part) for part in _PARTS.split(line)):
+    if any(map(runs_once, _PARTS.split(line))):
         return None
     if _is_once(line):
         while (end := _PARTS.search(line)) and (

@@ -104,6 +104,29 @@ def test_what_moves_a_project_to_another_tool_is_run_once() -> None:
     assert told_commands(*migrates, *movers) == list(migrates)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "goose -dir db/migrations create outbox sql",
+        "migrate create -ext sql -dir db -seq orders",
+        "dbmate new orders",
+        "uv run alembic revision --autogenerate -m orders",
+        "npx knex migrate:make orders",
+        "bin/rails g migration AddOrders",
+        "php artisan make:migration orders",
+        "diesel migration generate orders",
+        "sqlx migrate add orders",
+        "dotnet ef migrations add Orders",
+        "npx sequelize-cli migration:generate --name orders",
+        "mix ecto.gen.migration orders",
+    ],
+)
+def test_what_writes_a_new_migration_migrates_nothing(line: str) -> None:
+    migrates = ("goose -dir db/migrations up", "npx knex migrate:latest", "rails db:migrate")
+    assert told_commands(migrates[0], line) == [migrates[0]]
+    assert told_commands(*migrates[1:], line) == list(migrates[1:])
+
+
 def test_a_script_is_not_how_a_project_is_run_whatever_calls_its_interpreter() -> None:
     scripts = ("uv run python scripts/pg_to_sqlite.py", "poetry run tools/b.py", "./scripts/a.sh")
     others = ("npm test", "./gradlew bootRun")
