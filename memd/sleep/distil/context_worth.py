@@ -31,7 +31,10 @@ _CHARS_MAX = 200  # of the message and of the answer; longer ones are about seve
 _SHARE = 0.5
 _WORDS_MIN = 2  # fewer only if they are all: "No grapefruit."
 _PREFIX_CHARS = 3  # of an abbreviation: "dec" for "December"
-_SAYS_LITTLE = content_stems("noted understood agreed updated set done ok okay got lovely good")
+_SAYS_LITTLE = content_stems(
+    "noted understood agreed updated set done ok okay got lovely good"
+    " commit committed push pushed merge merged"  # reports of what was ordered now
+)
 _STATES_NOTHING = frozenset({Act.QUESTION, Act.APPROVAL})
 # A report as often as a wish, which is kept for its own worth: "no more errors, thanks".
 _NO_MORE = re.compile(r"\W*no more\b", re.IGNORECASE)
