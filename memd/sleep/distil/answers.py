@@ -84,6 +84,12 @@ _LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:these|those|them))\b", re.IGNORECASE)
+# A question that names nothing, also with the text before it.
+_BARE = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|so|and|sure|then)\W+)*(?:which|what|where|when|who|how|why)"
+    r"(?: ones?| of (?:these|those|them|the two))?\W*",
+    re.IGNORECASE,
+)
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
 # Lines that nobody answers: tags, tasks, tool calls, results of tests, ends of code.
@@ -180,7 +186,8 @@ def _find_asked(user: str, last: AgentText) -> AnsweredLines | None:
     is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
     is_bare &= not (reports(spoken_form(user)) or _DECLINES.fullmatch(user))
     asked = _proposal(last.text) if is_bare or is_asked else ""
-    if asked and (is_bare or _replies(user, asked)):
+    whole = asked if question in asked else f"{asked}\n{question}"
+    if asked and (is_bare or _replies(user, whole)):
         return AnsweredLines(asked, last.place, is_asked=is_asked)
     return None
 
@@ -264,7 +271,8 @@ def _heads(mark: str, line: str) -> bool:
 def _proposal(text: str) -> str:
     """Return the last question of *text* with its recommendation.
 
-    Without a question, only the recommendation, and "" without that.
+    Without a question, or with a bare "Which one?", only the recommendation or the text before it,
+    and "" without that.
     """
     written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
     lines = [strip_markdown(line) for line in written if _is_line(line)]
@@ -278,7 +286,7 @@ def _proposal(text: str) -> str:
         recommended = " ".join(others) or (lines[at - 1] if at else "")
         if _leads_only(recommended):
             recommended = ""
-    if not asked:
+    if not asked or _BARE.fullmatch(asked):
         return cut(recommended, CHARS_MAX)
     if asked in recommended:
         return cut(recommended, CHARS_MAX)

@@ -296,6 +296,17 @@ def test_a_value_that_was_asked_for_is_how_something_is(
         )
 
 
+RELAYS = "Options: (a) CDC on an outbox table, (b) our own relay that polls the table."
+
+
+def test_a_question_that_names_nothing_is_not_quoted() -> None:
+    reply = "polling relay, the platform team has no time for another thing before May"
+    for question in ("Which?", "Which one?", "So which of them?"):
+        assert text_of(reply, f"{RELAYS} {question}") == RELAYS
+        assert text_of("1541: a limit for each merchant and day", question) is None
+    assert text_of("(b), the relay", "Which relay?") == "Which relay?"
+
+
 def test_who_uses_something_answers_nothing_that_uses_another() -> None:
     before = "The test compares paths as strings, and Windows uses backslashes."
     assert text_of("drop it. nobody uses logsieve on windows arm", before) is None
