@@ -126,7 +126,8 @@ class Receipt(Value):
     streams only (:class:`IngestRequest`), and were archived: ``archive.turned_away`` lists
     them, ``archive.restore_turned_away`` restores them. *quarantined* ones look like an attack:
     they are stored, but not searched until the owner releases them. *preferences* are the keys
-    that were set.
+    that were set. A turn that the owner asks not to remember ("keep this between us"), or to
+    forget something, is in none of them, nor is the answer to it: nothing of them is stored.
     """
 
     stored: tuple[ReceiptItem, ...] = ()

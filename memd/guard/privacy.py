@@ -26,14 +26,20 @@ _NOWHERE = (
 _AMONG = r"(?:between (?:us|you and (?:me|i))|off the record)"
 _HIDDEN = rf"(?:private|confidential|secret|personal|{_AMONG})"
 _ENDS = r"(?=\W*$|[,;.]| (?:please|pls|plz|ok|anywhere|about|for)\b)"
+_SAVES = rf"(?:{WRITES}|keep|{REMEMBER})"
+_OWN = r"(?:i|i'm|im|i've|ive|my|our|we|we're)\b"
 _ASKS_NOT = (
-    rf"{NOT} (?:please )?{REMEMBER} (?:any of )?{THIS}{_ENDS}",
-    rf"{NOT} (?:please )?(?:{WRITES}|keep|log|put) (?:any of )?(?:this|that|it|these|those)"
-    rf"(?: down)? {_NOWHERE}",
-    rf"{NOT} (?:please )?(?:{WRITES}|keep|log|share|repeat|tell) (?:any of )?{THIS}"
-    rf"\b[^.?!]{{0,40}}\b{_HIDDEN}{_ENDS}",
-    rf"{NOT} (?:please )?(?:tell|share {THIS} with|mention {THIS} to)"
-    rf" (?:anyone|anybody|any one){_ENDS}",
+    rf"{NOT} (?:please )?(?:"
+    # In front of what the user says of himself: "don't keep this, but I'm thinking of quitting".
+    rf"{_SAVES} (?:any of )?{THIS}(?: down)?(?:,? (?:please|ok))?"
+    rf"(?=\W{{1,4}}but {_OWN}|\s?[:\u2013\u2014]\s?{_OWN})"
+    rf"|{REMEMBER} (?:any of )?{THIS}{_ENDS}"
+    rf"|(?:{WRITES}|keep|log|put) (?:any of )?(?:this|that|it|these|those)(?: down)? {_NOWHERE}"
+    rf"|(?:{WRITES}|keep|log|share|repeat|tell) (?:any of )?{THIS}"
+    rf"\b[^.?!]{{0,40}}\b{_HIDDEN}{_ENDS}"
+    rf"|(?:tell|share {THIS} with|mention {THIS} to) (?:anyone|anybody|any one){_ENDS})",
+    r"i (?:really )?(?:don'?t|do not) want (?:any(?:one|body)|him|her|them|(?:my|our) \w+)"
+    rf" to (?:know|find out|hear)(?: about)?(?: {THIS})?{_ENDS}",
     rf"(?:keep|leave) {THIS} (?:(?:just|strictly|only) )?(?:to yourself|(?:a )?{_HIDDEN}){_ENDS}",
     rf"{THIS}(?:'?s| is| stays)? (?:(?:all|just|strictly|only|very|super) )*(?:{_AMONG}"
     rf"|confidential)"
@@ -42,7 +48,11 @@ _ASKS_NOT = (
     rf"forget (?:that )?i (?:ever )?(?:said|told you|mentioned)(?: {THIS}| anything)?(?=\W*$)",
     # German
     r"(?:merke? dir|speichere?|notiere?|schreib)(?: dir)? (?:das|es|dies|nichts davon)"
-    r"(?: bitte| ja)? (?:nicht|nirgend(?:s|wo)|niemals)\b",
+    r"(?: bitte| ja)? (?:nicht|nirgend(?:s|wo)|niemals)\b(?! (?:in|auf|als|unter|im|ins|am)\b)",
+    r"das (?:(?:musst|brauchst|sollst|solltest) du (?:dir )?)?(?:bitte )?nicht (?:zu )?"
+    r"(?:merken|behalten|speichern|notieren)(?=\W*$|[:,])"
+    r"|nicht (?:merken(?: bitte)?(?=\W*$|[:,])"
+    r"|(?:speichern|notieren|behalten)(?: bitte)?(?=[:,] (?:ich|mein|meine|wir|unser)\b))",
     r"(?:das |es )?bleibt? (?:das )?(?:bitte )?unter uns|behalte? (?:das|es) (?:bitte )?fur dich"
     r"|erzahle? (?:das|es) (?:bitte )?(?:niemandem|keinem)",
     # French
@@ -68,6 +78,12 @@ _PRIVATE = re.compile(
     r"(?=[a-z])\b(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bto )"
     rf"(?:{_ANY})"
 )
+# Such words alone may be of a program. They ask for privacy beside what the user says of himself.
+_VAGUE = re.compile(
+    rf"\W*(?:(?:please|pls|but|and) )*{NOT} (?:please )?{WRITES} (?:this|that)(?: down)?"
+    r"(?:,? (?:please|pls|ok))?\W*"
+)
+_SPEAKS_OF_SELF = re.compile(rf"\b{_OWN}")
 _MAY_ASK = re.compile(rf"(?=[a-z])\b(?:{_ANY})".replace(r"\W*$", ""))
 """Finds what _PRIVATE finds in any sentence of a line, and more: so few lines are split."""
 _STOP = re.compile(r"[.!?]")
@@ -78,6 +94,7 @@ _OTHER_WORD = re.compile(
     r"\b)[\w']+"
 )
 _OTHERS_MIN = 3
+_VAGUE_CHARS_MAX = 600
 
 
 class Privacy(NamedTuple):
@@ -85,6 +102,9 @@ class Privacy(NamedTuple):
 
     is_asked: bool
     is_all: bool
+
+
+NOT_PRIVATE = Privacy(is_asked=False, is_all=False)
 
 
 def asks_for_privacy(message: str) -> Privacy:
@@ -99,7 +119,7 @@ def asks_for_privacy(message: str) -> Privacy:
     folded = fold(message).split("\n")
     asking = [line for line, low in zip(lines, folded, strict=True) if _MAY_ASK.search(low)]
     if not any(_without_wish(part) != part for line in asking for part in _parts(line)):
-        return Privacy(False, False)
+        return Privacy(_is_vaguely_asked(message), False)
     others = 0
     telling = (line for line, low in zip(lines, folded, strict=True) if _OTHER_WORD.search(low))
     for part in (part for line in telling for part in _parts(line)):
@@ -107,6 +127,17 @@ def asks_for_privacy(message: str) -> Privacy:
         if others >= _OTHERS_MIN:
             return Privacy(True, False)
     return Privacy(True, True)
+
+
+def _is_vaguely_asked(message: str) -> bool:
+    """Return whether the first or last sentence of a short *message* may ask for privacy.
+
+    The others must be about the user.
+    """
+    parts = list(_parts(message)) if len(message) <= _VAGUE_CHARS_MAX else []
+    others = [part for part in parts if not _VAGUE.fullmatch(part)]
+    is_at_end = parts[:1] != others[:1] or parts[-1:] != others[-1:]
+    return is_at_end and any(map(_SPEAKS_OF_SELF.search, others))
 
 
 def _parts(line: str) -> Iterator[str]:

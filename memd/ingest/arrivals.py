@@ -22,28 +22,27 @@ from memd.domain.enums import (
     MemoryCategory,
     MemoryLevel,
     MemoryState,
-    Origin,
     Passing,
     Trust,
 )
 from memd.domain.ingest import Receipt, ReceiptItem
 from memd.domain.trust import BURSTING, Flag, Screened
-from memd.ingest.draft import Draft, StatedPreference
+from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings, new_row
-from memd.ingest.withdrawals import without_withdrawn
+from memd.ingest.preference_rows import PreferenceRows
 from memd.store.file.connect import Writing
-from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
+from memd.store.memory import archive_rows, flagged, memories, removal, sources
 from memd.store.memory.duplicates import (
     find_alike,
     find_duplicate,
     find_in_session,
     find_quarantined,
 )
-from memd.store.memory.preferences import NewPreference, StatingMemory, Wording
+from memd.store.memory.preferences import StatingMemory
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, embedding_queue, vectors
+from memd.store.session import sessions
 from memd.text.importance import importance, is_kept, novelty
-from memd.text.preference import project_preference_name
 
 BELOW_REASON = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
 PASSING_REASONS = {
@@ -136,6 +135,9 @@ class _ArrivalWriter:
 
     def write(self) -> Receipt:
         """Store the arrival chunk by chunk and return its receipt."""
+        if self.arrival.drafts.privacy.is_asked:
+            self._withhold()
+            return Receipt(redacted=self.arrival.drafts.redacted)
         for draft in self._drafts():
             if draft.quarantined:
                 self._quarantine(draft)
@@ -190,11 +192,35 @@ class _ArrivalWriter:
                 self.changes.new_vectors.append(new)
         if not stays:
             self.changes.turned_away_keys.append(key)
-        if draft.withdraws:
-            self._take_back_preferences(draft, row)
-        if draft.preference is not None:
-            self._set_preference(draft.preference, row, key)
+        if draft.withdraws and not arrival.distilled:
+            self._preference_rows.take_back(draft, row)
+        self._set_preference(draft, row, key)
         self._add_outcome(row, draft, stays=stays)
+
+    def _withhold(self) -> None:
+        """Store nothing of a private turn; it may take back preferences.
+
+        One that says nothing else is about the turn before it, which is archived with its answer.
+        """
+        arrival, filing = self.arrival, self.filing
+        for draft in arrival.drafts.items:
+            if draft.withdraws:
+                self._preference_rows.take_back(draft, new_row(arrival, draft, filing))
+        if arrival.drafts.privacy.is_all and filing.session_key is not None:
+            keys = sessions.list_last_turn(self.conn, filing.session_key, filing.client_key)
+            removal.archive(
+                self.conn, keys, ArchiveReason.MANUAL, filing.now_us, new_id=filing.ids.new
+            )
+
+    @property
+    def _preference_rows(self) -> PreferenceRows:
+        return PreferenceRows(self.conn, self.filing, self.changes.replaced)
+
+    def _set_preference(self, draft: Draft, row: MemoryRow, key: int) -> None:
+        """Set the preference that a chunk states, if any."""
+        if draft.preference is not None:
+            name = self._preference_rows.set(draft.preference, row, key)
+            self.outcomes.preferences += filter(None, [name])
 
     def _quarantine(self, draft: Draft) -> None:
         """Store a chunk as quarantined: without a vector, and untrusted."""
@@ -262,8 +288,7 @@ class _ArrivalWriter:
         if known.state in VISIBLE:
             level, importance = MemoryLevel(known.level), known.importance
             known_row = row._replace(level=level, importance=importance)
-            if draft.preference is not None:
-                self._set_preference(draft.preference, known_row, known.memory_key)
+            self._set_preference(draft, known_row, known.memory_key)
 
     def _with_importance(
         self, row: MemoryRow, draft: Draft, vector: bytes | None, *, is_gated: bool
@@ -279,71 +304,6 @@ class _ArrivalWriter:
         similarity = centroids.similarity(self.conn, known_sum, vector, self.arrival.speaker_vector)
         score = importance(novelty(similarity), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
-
-    def _set_preference(self, stated: StatedPreference, row: MemoryRow, key: int) -> None:
-        """Set the preference that a chunk states, and supersede the memories of its old value.
-
-        A value that was stated later is kept, and this chunk's memory is superseded instead. Values
-        from programs without a key never win against the owner's: then the owner's value is kept,
-        and the other one is only a memory.
-        """
-        filing, (name, value, token_count) = self.filing, stated
-        if row.level is MemoryLevel.PROJECT and filing.project_id is not None:
-            name = project_preference_name(value, filing.project_id)
-        said_us = self._said_us(row)
-        later = preferences.find_later(
-            self.conn, filing.agent_key, name, said_us, confirmed=filing.is_known
-        )
-        if later is not None:
-            if later != value:
-                self.changes.replaced[key] = StatingMemory(key, has_set_it=False)
-            return
-        confidence = 1.0 if row.importance is None else row.importance
-        new = self._new_preference(name, Wording(value, token_count), confidence, key)
-        replaced = preferences.put(self.conn, filing.agent_key, new, said_us)
-        if replaced is not None:
-            self.outcomes.preferences.append(name)
-            self.changes.replaced |= {memory.memory_key: memory for memory in replaced}
-            self.changes.replaced.pop(key, None)
-
-    def _take_back_preferences(self, draft: Draft, row: MemoryRow) -> None:
-        """Remove the preferences that the owner takes back, and archive memories that state them.
-
-        Of a list of wishes the others stay. Nothing is removed by a text that is older than the
-        preference, that is for one session or project, or that comes from a nap, whose undo could
-        not restore the row. A program without a key cannot remove a preference that the owner
-        stated or confirmed.
-        """
-        if self.arrival.distilled or row.level is not MemoryLevel.PERSISTENT:
-            return
-        conn, agent_key, is_known = self.conn, self.filing.agent_key, self.filing.is_known
-        said_us = self._said_us(row)
-        current = preferences.list_values(conn, agent_key, said_us, confirmed=is_known)
-        for name, (value, token_count) in current:
-            left = without_withdrawn(draft.content, value)
-            if left == value:
-                continue
-            stating = preferences.list_stating(conn, agent_key, name)
-            self.changes.replaced |= {memory.memory_key: memory for memory in stating}
-            if left:
-                new = self._new_preference(name, Wording(left, token_count))
-                preferences.put(conn, agent_key, new, said_us)
-            else:
-                preferences.delete(conn, agent_key, name, self.filing.now_us)
-
-    def _new_preference(
-        self, name: str, wording: Wording, confidence: float = 1.0, key: int | None = None
-    ) -> NewPreference:
-        """Return a preference of the owner's, whose texts alone state preferences."""
-        filing = self.filing
-        confirmed_at_us = filing.now_us if filing.is_known else None
-        source = filing.ids.salt(), Origin.PERSON, filing.client_key, confirmed_at_us
-        return NewPreference(name, wording.value, confidence, wording.token_count, key, *source)
-
-    def _said_us(self, row: MemoryRow) -> int:
-        """Return when the text of *row* was said: at most now, and now if unknown."""
-        now_us = self.filing.now_us
-        return now_us if row.occurred_at_us is None else min(row.occurred_at_us, now_us)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = row.passing

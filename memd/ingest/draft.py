@@ -24,7 +24,8 @@ from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.extract.passing import passing_kind
 from memd.extract.passing_words import ASKS
-from memd.guard.privacy import asks_for_privacy
+from memd.guard.forget_requests import is_forget_request
+from memd.guard.privacy import NOT_PRIVATE, Privacy, asks_for_privacy
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
 from memd.ingest.withdrawals import may_withdraw
@@ -88,6 +89,8 @@ class Drafts:
     redacted: tuple[str, ...]
     source: Screened | None
     """The whole text, if cleaning and chunking changed it."""
+    privacy: Privacy = NOT_PRIVATE
+    """Whether the owner asks not to remember it. Then nothing of it is stored."""
 
 
 _CHUNKING = ChunkingConfig()
@@ -156,12 +159,11 @@ def draft_text(
         )
         signs = suspicion.merge(field_suspicion)
         drafts.append(_add_flags(draft, signs, origin) if signs.flags else draft)
-    items = tuple(drafts)
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
     if caption is None and (by_owner or by_assistant):
-        items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
+        drafts = list(map(partial(_add_passing, by_assistant=by_assistant), drafts, pieces))
     return Drafts(
-        items=_hide_private(items, request),
+        items=tuple(drafts),
         namespace=screen_name(request.namespace),
         speaker=speaker,
         caption=caption_text,
@@ -171,6 +173,7 @@ def draft_text(
         trust=TRUST[origin],
         redacted=_list_kinds(screening, caption, heading),
         source=screening.text if "\n\n".join(pieces) != screening.text else None,
+        privacy=_privacy_of(request),
     )
 
 
@@ -280,15 +283,14 @@ def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
     return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))
 
 
-def _hide_private(items: tuple[Draft, ...], request: IngestRequest) -> tuple[Draft, ...]:
-    """Return *items* as turns in passing, without preferences, if the owner asks for privacy.
-
-    No prompt contains a turn in passing.
-    """
-    is_turn = turn_of(request) is Origin.PERSON and is_owner(request.speaker, request.origin)
-    if not is_turn or not asks_for_privacy(request.text).is_asked:
-        return items
-    return tuple(replace(draft, preference=None, passing=Passing.REQUEST) for draft in items)
+def _privacy_of(request: IngestRequest) -> Privacy:
+    """Return whether a turn of the owner asks not to remember it, or to forget something."""
+    if turn_of(request) is not Origin.PERSON or not is_owner(request.speaker, request.origin):
+        return NOT_PRIVATE
+    privacy = asks_for_privacy(request.text)
+    if not privacy.is_asked and is_forget_request(request.text):
+        return Privacy(is_asked=True, is_all=False)
+    return privacy
 
 
 def turn_of(request: IngestRequest) -> Origin | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from memd.base import log
 from memd.base.clock import to_us
 from memd.base.errors import MemoryStoreError
 from memd.base.ids import Ids
@@ -12,10 +13,15 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Encoding, ModelFingerprint
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Passing
 from memd.domain.ingest import IngestRequest
+from memd.domain.memory import MemoryStoreRequest
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
+from memd.domain.sleep.consolidation import user_part
 from memd.domain.trust import STREAMS, TALKS, Screened
 from memd.domain.values import RESERVED_AGENT
+from memd.guard.forget_requests import is_forget_request
+from memd.guard.privacy import Privacy
 from memd.guard.secrets import screen_name
-from memd.ingest.draft import Draft, Drafts, is_assistant
+from memd.ingest.draft import Draft, Drafts, is_assistant, turn_of
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory.rows import MemoryRow
@@ -29,6 +35,55 @@ def check_agent(caller: Caller) -> None:
     """Raise MemoryStoreError if the caller's agent is the reserved one of shared memories."""
     if caller.agent_id == RESERVED_AGENT:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+
+
+def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:
+    """Return whether *request* has the tag ``non-inferable``; log a warning if not (SPEC 7.15).
+
+    *is_required* says whether prompts leave out memories without the tag. The memory's text is not
+    logged.
+    """
+    if NON_INFERABLE_TAG in request.metadata.tags:
+        return True
+    log.warning(
+        "not tagged non-inferable: no prompt will have it"
+        if is_required
+        else "not tagged non-inferable",
+        category=str(request.category),
+        chars=len(request.content),
+    )
+    return False
+
+
+PRIVATE_SESSIONS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateSessions:
+    """The sessions whose last turn of a person is private: the answer to it is, too."""
+
+    sessions: dict[tuple[str, str | None], None] = field(default_factory=dict)
+    """Agent and session, the oldest first."""
+
+    def withhold(self, caller: Caller, request: IngestRequest, drafts: Drafts) -> Drafts:
+        """Return the *drafts* of the next text of a session, private if they answer such a turn.
+
+        A turn that is only "keep this between us" is about the one before, unless that is private.
+        """
+        turn, session = turn_of(request), (caller.agent_id, request.session_id)
+        was_private = session in self.sessions
+        if turn is Origin.ASSISTANT and was_private:
+            return replace(drafts, privacy=Privacy(is_asked=True, is_all=False))
+        if turn is not Origin.PERSON:
+            return drafts
+        self.sessions.pop(session, None)
+        if not drafts.privacy.is_asked:
+            return drafts
+        self.sessions[session] = None
+        if len(self.sessions) > PRIVATE_SESSIONS_MAX:
+            del self.sessions[next(iter(self.sessions))]
+        is_all = drafts.privacy.is_all and not was_private
+        return replace(drafts, privacy=Privacy(is_asked=True, is_all=is_all))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +131,14 @@ class Arrival:
     def passing(self, draft: Draft, filing: Filing) -> Passing | None:
         """Return the kind of a chunk that is a turn in passing, else None.
 
-        That is a chunk of a conversation that states nothing, and every turn of an assistant in a
+        That is a chunk of a conversation that states nothing, a request to forget that a nap read,
+        and every turn of an assistant in a
         session without a project: there it knows only what the user says, and a nap keeps the
         results (decision 0363).
         """
+        if self.distilled:  # it may end a wish, but is none
+            is_forgetting = is_forget_request(user_part(draft.content))
+            return Passing.REQUEST if is_forgetting else None
         if self.deliberate or self.drafts.origin not in TALKS:
             return None
         has_no_project = filing.session_key is not None and filing.project_key is None

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from dataclasses import replace as replace_fields
 from typing import TypeVar
 
-from memd.base import log
 from memd.base.clock import Clock, to_us
 from memd.base.errors import (
     IngestionError,
@@ -39,14 +38,13 @@ from memd.domain.ingest import (
     ReplaceSourceRequest,
 )
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
-from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import Emit, EventName, unheard
 from memd.guard.redaction import redact_entry
 from memd.guard.secrets import refuse_kinds, screen
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Drafts, draft_text, mark_repeats, strip_fences, turn_of
-from memd.ingest.filing import Arrival, check_agent
+from memd.ingest.filing import Arrival, PrivateSessions, advise_on_tags, check_agent
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
 from memd.ingest.replace import preview, replace
 from memd.ingest.update import admit_update, apply_update
@@ -90,6 +88,7 @@ class Ingest:
     """Whether every store without the tag ``non-inferable`` is logged, or only an agent's first."""
     advised: set[str] = field(default_factory=set)
     """The agents whose first store was checked for the tag."""
+    private: PrivateSessions = field(default_factory=PrivateSessions)
 
     async def ingest(self, caller: Caller, request: IngestRequest) -> Receipt:
         """Turn a text into memories and return the receipt, after COMMIT.
@@ -116,6 +115,7 @@ class Ingest:
             known_texts = [*injected, *find_fenced(request.text)]
             size = len(request.text)
             drafts = await self.work.run_sized(size, mark_repeats, drafts, known_texts, last_turn)
+        drafts = self.private.withhold(caller, request, drafts)
         arrival = await self._arrival(request, drafts, level or self.level)
         receipt = await self._commit(caller, [arrival], lambda receipts: receipts[0], Receipt)
         self._notify(caller, [receipt])
@@ -281,9 +281,10 @@ class Ingest:
             part = items[done : done + PROGRESS_ITEMS]
             drafts = await self.work.run(list, map(self._draft, part))
             for index, (item, draft) in enumerate(zip(part, drafts, strict=True), done):
+                text = self.private.withhold(caller, item, draft)
                 with _rename_field(f"items.{index}"):
-                    self._check(item, draft, level)
-                arrivals.append(Arrival(item, draft, item.level or level, batch=batch, gated=gated))
+                    self._check(item, text, level)
+                arrivals.append(Arrival(item, text, item.level or level, batch=batch, gated=gated))
         return arrivals
 
     async def _arrival(
@@ -379,19 +380,3 @@ def _rename_field(prefix: str | None = None, **names: str) -> Iterator[None]:
         field = caller_names.get(error.field or "", error.field)
         error.field = field if prefix is None else f"{prefix}.{field}"
         raise
-
-
-def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:
-    """Return whether *request* has the tag ``non-inferable``; log it if not (SPEC 7.15).
-
-    It is a warning if prompts leave out memories without the tag (*is_required*). The memory's text
-    is not logged.
-    """
-    if NON_INFERABLE_TAG in request.metadata.tags:
-        return True
-    details = {"category": str(request.category), "chars": len(request.content)}
-    if is_required:
-        log.warning("not tagged non-inferable: no prompt will have it", **details)
-    else:
-        log.info("not tagged non-inferable", **details)
-    return False

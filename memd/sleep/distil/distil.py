@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memd.domain.encoding import SentenceLogits
 from memd.domain.enums import Origin
+from memd.guard.forget_requests import is_forget_request
 from memd.sleep.distil.agent.changes import with_changes
 from memd.sleep.distil.agent.fixes import fixes
 from memd.sleep.distil.agent.outcomes import (
@@ -201,15 +202,16 @@ def judged_sentences(
 
 def digest_messages(messages: Sequence[Message]) -> str:
     """Return the digest of *messages* by rule, including messages that become memories."""
-    return digest([read.turn.exchange for read in SessionTurns.of(messages).turns])
+    exchanges = [read.turn.exchange for read in SessionTurns.of(messages).turns]
+    return digest([each for each in exchanges if not is_forget_request(each.user)])
 
 
 def _digest(exchanges: Sequence[Exchange], memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
     """Yield the digest of a session, nothing if it would only repeat the requests.
 
-    It has words of the user, the agent and memd, but of the output of tools only paths. So its
-    origin is the assistant.
+    A request to forget is not in it. It has words of the user, the agent and memd, but of the
+    output of tools only paths. So its origin is the assistant.
     """
-    if text := digest(exchanges, memories):
+    if text := digest([each for each in exchanges if not is_forget_request(each.user)], memories):
         places = (exchanges[0].place, exchanges[-1].end)
         yield NapMemory(text, NapKind.DIGEST, places, "digest", Origin.ASSISTANT)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
 from memd.domain.sleep.consolidation import is_answer, user_part
+from memd.guard.forget_requests import is_forget_request
 from memd.guard.privacy import asks_for_privacy
 from memd.sleep.distil.language.phrases import THOUGHT
 from memd.sleep.transcript.blocks import ToolResult, call_arguments, parse_turn
@@ -103,24 +104,31 @@ class Exchange:
         self.end = later.end
 
 
-def without_private(messages: Sequence[Message]) -> list[Message]:
+def without_private(messages: Sequence[Message], *, forgets: bool = False) -> list[Message]:
     """Return *messages*, those that the user asked not to remember without their content.
 
     Blank are the message that asks for it, the one before if it says nothing else ("keep this
-    between us"), and the agent's answers to both. Places do not change.
+    between us"), and the agent's answers to both. So are the answers to messages that only ask to
+    forget something, and with *forgets* these messages, which a nap reads, as they may end a wish.
+    Places do not change.
     """
     own: list[int] = []
     private: set[int] = set()
+    readable: set[int] = set()
     for place, message in enumerate(messages):
         turn = parse_turn(message)
         if turn.role not in USER_ROLES or not turn.text.strip():
             continue
-        privacy = asks_for_privacy(turn.text[:_PRIVATE_CHARS])
+        text = turn.text[:_PRIVATE_CHARS]
+        privacy = asks_for_privacy(text)
         if privacy.is_asked:
             private |= {place, *(own[-1:] if privacy.is_all else ())}
+        elif is_forget_request(text):
+            private.add(place)
+            readable |= set() if forgets else {place}
         own.append(place)
     ends = dict(pairwise([*own, len(messages)]))
-    blank = {each for place in private for each in range(place, ends[place])}
+    blank = {each for place in private for each in range(place, ends[place])} - readable
     return [
         {**message, "content": ""} if place in blank else message
         for place, message in enumerate(messages)

@@ -309,7 +309,7 @@ def draft_memories(
 
     return PreparedNap(
         extract=extracted,
-        stored_messages=to_stored(messages),
+        stored_messages=to_stored(without_private(messages, forgets=True)),
         drafts=(
             *(draft_fact(fact, messages, make_drafts, session_id) for fact in extracted.facts),
             *(

@@ -30,6 +30,7 @@ from memd.ingest.draft import OWNERS
 from memd.signals import files, transcripts
 from memd.signals.transcripts import Transcript
 from memd.signals.usage import UnreadableSignal
+from memd.sleep.distil.exchanges import without_private
 from memd.sleep.transcript.facts import HEADER
 from memd.sleep.transcript.messages import Message, clean, text_to_store, to_stored
 from memd.store.access import names
@@ -228,10 +229,15 @@ def remove_erased(given: Sequence[Message], history: SessionHistory) -> Sequence
     """Return *given* without the messages that were forgotten since an earlier nap."""
     if history.message_count == len(history.places):
         return given
-    stored = to_stored([clean(message) for message in given])
+    stored = to_stored(_list_storable(given))
     marks = [None if message is None else (message.sha256, message.nth) for message in stored]
     erased = find_erased(marks, history)
     return [message for place, message in enumerate(given) if place not in erased]
+
+
+def _list_storable(given: Sequence[Message]) -> list[Message]:
+    """Return *given* without secrets, and without the content that no nap stores."""
+    return without_private([clean(message) for message in given], forgets=True)
 
 
 def find_erased(
@@ -285,8 +291,8 @@ def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     summaries of earlier naps. If there is none, all stored messages precede it.
     """
     offset = 0
-    for message in given:
-        text = text_to_store(clean(message))
+    for message in _list_storable(given):
+        text = text_to_store(message)
         if not text.strip() or text.startswith(HEADER):
             continue
         sha256 = hashlib.sha256(text.encode()).digest()

@@ -146,6 +146,28 @@ def list_last_statements(conn: Reading, agent_id: str, session_id: str) -> list[
     return [str(text) for (text,) in integrity.skip_undecodable(conn, rows, "memory")]
 
 
+def list_last_turn(conn: Reading, session_key: int, client_key: int) -> list[int]:
+    """Return the visible memories of the session since the last turn of a person, and of it.
+
+    Only those that the client told; naps made none of them.
+    """
+    return conn.list_ints(
+        """
+        WITH told AS (
+            SELECT m.memory_key, m.ordinal, m.origin, m.state
+              FROM memory AS m
+             WHERE m.session_key = :session_key AND m.client_key = :client_key
+               AND NOT EXISTS (SELECT 1 FROM memory_turn AS t WHERE t.memory_key = m.memory_key)
+        )
+        SELECT memory_key
+          FROM told
+         WHERE state IN ('active', 'pending')
+           AND ordinal >= (SELECT max(ordinal) FROM told WHERE origin = 'person')
+        """,
+        {"session_key": session_key, "client_key": client_key},
+    )
+
+
 def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
     """Return key and agent id of sessions that are inactive for IDLE_US and not ended yet."""
     rows = conn.execute(

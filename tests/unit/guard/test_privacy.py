@@ -44,6 +44,43 @@ def test_what_is_said_of_a_program_asks_for_no_privacy(text: str) -> None:
     assert not asks_for_privacy(text).is_asked
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't keep this, but i'm thinking of quitting the library in spring",
+        "please don't save this: my salary is 4200",
+        "I'm thinking of leaving him. Please don't save that.",
+        "i have a lump in my breast, i don't want anyone to know",
+        "merk dir das bitte nicht: ich hab 3000 euro schulden bei Katrin",
+        "Ich hab Schulden bei Katrin. das bitte nicht merken",
+        "Das musst du dir nicht merken: ich hab Angst vor der Operation",
+        "nicht speichern bitte: mein gehalt ist 4200",
+        "ne garde pas ça, mais je vais démissionner",
+        "no guardes esto, pero voy a dejar el trabajo",
+    ],
+)
+def test_the_request_may_stand_before_or_behind_what_it_is_about(text: str) -> None:
+    assert asks_for_privacy(text) == Privacy(is_asked=True, is_all=False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't keep this branch",
+        "don't keep this, we need the old one",
+        "don't keep this, I'm going to rewrite it",
+        "I renamed it. Don't keep that.",
+        "don't store that. Use redis",
+        "don't keep this in memory, i want it on disk",
+        "i don't want the client to know about the cache",
+        "speichere das nicht in der Datenbank",
+        "do not record this metric, we have no use for it",
+    ],
+)
+def test_what_is_said_of_the_work_is_remembered(text: str) -> None:
+    assert not asks_for_privacy(text).is_asked
+
+
 def test_folding_keeps_the_length() -> None:
     text = "İstanbul\u2019da Não é ß ﬁ"
     assert len(fold(text)) == len(text)

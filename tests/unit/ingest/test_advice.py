@@ -11,7 +11,7 @@ from support.store import ADA, BOB, a_house
 
 from memd.domain.memory import MemoryMetadata
 from memd.domain.settings.settings import Settings
-from memd.ingest.ingest import advise_on_tags
+from memd.ingest.filing import advise_on_tags
 
 TAGGED = MemoryMetadata(tags=("non-inferable",))
 

@@ -193,14 +193,13 @@ def test_a_secret_in_a_heading_is_replaced() -> None:
     assert drafts.redacted
 
 
-def test_a_turn_that_is_to_stay_private_is_in_passing_and_no_preference() -> None:
+def test_a_turn_may_ask_not_to_be_remembered_or_to_forget() -> None:
     text = "I always take 100 mg. Please keep that between us."
-    [draft] = of(text, session_id="s").items
-    assert draft.passing is not None
-    assert draft.preference is None
-    [filed] = of(text, session_id="s", deliberate=True).items
-    assert filed.passing is None
-    assert filed.preference is not None
+    assert of(text, session_id="s").privacy.is_asked
+    assert of("forget what I told you about my knee", session_id="s").privacy.is_asked
+    filed = of(text, session_id="s", deliberate=True)
+    assert not filed.privacy.is_asked
+    assert filed.items[0].preference is not None
 
 
 @pytest.mark.parametrize(
