@@ -288,6 +288,8 @@ class _ArrivalWriter:
         if known.state in VISIBLE:
             level, importance = MemoryLevel(known.level), known.importance
             known_row = row._replace(level=level, importance=importance)
+            if draft.preference is not None and draft.withdraws:  # it ends the opposite anew
+                self._preference_rows.take_back(draft, known_row)
             self._set_preference(draft, known_row, known.memory_key)
 
     def _with_importance(

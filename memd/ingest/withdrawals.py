@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memd.text.alternations import Phrases
+from memd.text.changes.habits import ends_habit, left_thing, may_end_habit
+from memd.text.changes.manners import Manner, manner_of
 from memd.text.directives import without_reason
 from memd.text.preference import POINTING, is_of_project, strip_articles
 from memd.text.quotation import disclaimed_part, name_last
@@ -45,6 +47,12 @@ _IN_ALL = (
 _NO_SINGLE = "(?!the |this |that |my |our )"
 _FINE = "(?:fine|ok|okay|good|great|all ?right|allowed|welcome|acceptable)"
 _JETZT = r"(?:jetzt|wieder|doch|inzwischen|mittlerweile)"
+# With eating and drinking, "jetzt" alone may be of the moment: "ich trinke jetzt einen Kaffee".
+_WIEDER = r"(?:jetzt |nun )?(?:wieder|doch|inzwischen|mittlerweile)"
+_SOMETIMES = re.compile(
+    r"\b(?:(?:every )?now and then|once in a while|ab und zu|hin und wieder|manchmal"
+    r"|gelegentlich)\b"
+)
 # How a preference is stated, by whether it wants the thing.
 _STATED = {
     True: (
@@ -63,7 +71,8 @@ _STATED = {
         rf"{_I}(?:{_HATES}|{_NOT} (?:like|want|eat|drink)|never (?:use|eat|drink|want)) <X>",
         rf"(?:never|{_NOT}(?: ever)?) {_USES} <X>",
         r"(?:no|avoid) <X>",
-        r"ich (?:hasse|verabscheue|mag keine?n?) <X>|ich (?P<de>[\w -]{2,60}?) hasse",
+        r"ich (?:hasse|verabscheue|(?:mag|esse|trinke|will|möchte) keine?n?) <X>"
+        r"|ich (?P<de>[\w -]{2,60}?) hasse",
         r"ich mag <X> nicht",
         r"(?:nie|niemals|keine?n?) <X>(?: (?:benutzen|verwenden|nehmen))?",
         r"je (?:déteste|hais) <X>|je n'aime pas (?P<fr>[\w' -]{2,60}?)",
@@ -106,7 +115,18 @@ _ENDED = {
         rf"i(?:'m| am) {_FINE} with <X>{_NOW}",
         rf"(?:you (?:can|may)|feel free to) {_USES} <X>{_IN_ALL}{_NOW}{_IN_ALL}",
         r"ich hasse <X> nicht mehr",
-        rf"ich mag <X> {_JETZT}(?: (?:ganz )?gerne?)?|ich mag {_JETZT} (?P<de>[\w -]{{2,60}}?)",
+        rf"ich mag <X> {_JETZT}(?: (?:ganz )?gerne?)?"
+        rf"|ich mag {_JETZT}(?: {_JETZT})? (?P<de>[\w -]{{2,60}}?)",
+        rf"ich (?:esse?|trinke?) {_WIEDER} (?!ein)<X>",
+        rf"<X> (?:mag|finde?) ich {_JETZT}(?: {_JETZT})?(?: (?:ganz )?(?:gerne?|gut|ok|okay))?",
+        rf"<X> (?:esse?|trinke?|vertrage?) ich {_WIEDER}",
+        rf"<X> (?:darfst|kannst) du {_JETZT} (?:benutzen|verwenden|nehmen|vorschlagen)",
+        rf"<X> (?:ist|sind) {_JETZT}(?: {_JETZT})? (?:ganz )?(?:lecker|gut)",
+        rf"sometimes (?:an? |eine? )?<X> (?:is|are|ist|sind|geht) (?:{_FINE}|in ordnung|erlaubt)",
+        rf"<X> (?:schmeckt|schmecken) mir {_JETZT}(?: {_JETZT})?",
+        rf"<X> (?:geht|gehen) {_JETZT}",
+        rf"(?:an? |eine? )?<X> sometimes (?:is|are|ist|sind|wäre)(?: {_JETZT})?"
+        rf" (?:{_FINE}|in ordnung|erlaubt|gut)",
         rf"<X> (?:ist|sind) {_JETZT} (?:ok|okay|in ordnung|erlaubt|gut)",
         rf"du (?:kannst|darfst) {_JETZT} <X> (?:benutzen|verwenden|nehmen|vorschlagen)",
         rf"du (?:kannst|darfst) <X> {_JETZT} (?:benutzen|verwenden|nehmen|vorschlagen)",
@@ -125,6 +145,7 @@ _ENDS_ALL = (
     r" (?:thing|rule|preference|wish)",
     r"i take back what i said about <X>",
     rf"{_I}changed my mind (?:about|on) {_NO_SINGLE}<X>",
+    r"vergiss,? (?:bitte )?(?:das|die sache|den wunsch) mit (?:(?:dem|den|der) )?<X>",
     r"vergiss,? (?:was ich (?:über|zu)|die regel (?:zu|über|mit)) <X>(?: gesagt habe)?",
     r"oublie ce que j'ai dit (?:sur|de) <X>|olvida lo que dije (?:sobre|de) (?P<es>[\w -]+)",
 )
@@ -165,6 +186,10 @@ _RESTRICTS = re.compile(
     r"|(?:in|(?<!now )on|at|with|during)(?! (?:it|anything|everything|things|all|my food)\b)"
     r"|außer|nur|wenn)\b"
 )
+_LASTS = re.compile(
+    r"\b(?:again|now|from now on|always|you can|you may|fine|ok|okay|wieder|jetzt|ab jetzt|immer"
+    r"|künftig|inzwischen|du kannst|du darfst)\b"
+)
 _LIST_END = re.compile(r"[,;]\s+")
 _BARE = re.compile(r"[\w'-]+(?: [\w'-]+){0,2}")  # the words of a thing
 _PLURAL = re.compile(r"(?<=\w\w[^\Ws])s$")
@@ -184,7 +209,9 @@ class _Stance(NamedTuple):
 def may_withdraw(text: str) -> bool:
     """Return whether *text* may take back a preference of its owner."""
     plain = _plain(text)
-    return bool(plain) and bool(_list_ended(plain) or _unwanted_words(plain))
+    return bool(plain) and bool(
+        _list_ended(plain) or _unwanted_words(plain) or _new_manner(plain) or may_end_habit(plain)
+    )
 
 
 def withdraws(text: str, value: str) -> bool:
@@ -198,6 +225,8 @@ def withdraws(text: str, value: str) -> bool:
     False
     """
     stance, plain = _stance_of_value(value), _plain(text)
+    if _ends_manner(plain, value) or ends_habit(plain, _plain(value)):
+        return True
     if stance is None:
         return False
     return any(
@@ -220,6 +249,24 @@ def without_withdrawn(text: str, value: str) -> str:
     if not all(map(_stance_of_value, wishes)):
         return value
     return ", ".join(wish for wish in wishes if not withdraws(text, wish))
+
+
+def _ends_manner(plain: str, value: str) -> bool:
+    """Return whether *plain* asks for the opposite of the manner *value*, or ends it by name."""
+    manner = manner_of(_head(_plain(value)))
+    if manner is None:
+        return False
+    new = _new_manner(plain)
+    if new is not None:
+        return new.kind == manner.kind and new != manner
+    return any(manner_of(" ".join(each.words)) == manner for each in _list_ended(plain))
+
+
+def _new_manner(plain: str) -> Manner | None:
+    """Return the manner in which *plain* asks to be answered from now on."""
+    manner = manner_of(plain)
+    lasts = manner is not None and (manner.kind == "address" or _LASTS.search(plain))
+    return manner if lasts else None
 
 
 def _is_kind_of(words: tuple[str, ...], unwanted: tuple[str, ...]) -> bool:
@@ -265,6 +312,8 @@ def _list_ended(plain: str) -> list[_Stance]:
         return [_Stance(True, old), _Stance(True, (*old, new[-1]))]
     if stance := _stance_of(disclaimed_part(plain)):
         return [stance]
+    if (thing := left_thing(plain)) and (old := _words(thing)):
+        return [_Stance(True, old)]
     clause = _head(plain, may_explain=True)
     ended = [
         _Stance(is_wanted, words)
@@ -299,7 +348,8 @@ def _plain(text: str) -> str:
     """Return *text* in lower case if it is short, asks nothing and is of no project, else ""."""
     if len(text) > _CHARS_MAX or "?" in text or "\n" in text.strip() or is_of_project(text):
         return ""
-    return name_last(" ".join(text.lower().replace("\u2019", "'").split()))
+    plain = " ".join(text.lower().replace("\u2019", "'").split())
+    return _SOMETIMES.sub("sometimes", name_last(plain))
 
 
 def _words(what: str) -> tuple[str, ...] | None:

@@ -107,15 +107,18 @@ _AT_HAND = re.compile(
 )
 _NO_PREFERENCES = (_INVOLUNTARY, _PAST, _MOOD, _AT_HAND)
 
-# The patterns below match one sentence in lower case with single spaces. They match from its
-# beginning, because "when I travel, my favourite food is ..." is about another topic than "my
-# favourite food is ...".
+# The patterns below match one sentence in lower case from its beginning, because "when I travel, my
+# favourite food is ..." is about another topic than "my favourite food is ...".
 _LEAD = (
     r"^(?:(?:well|so|and|also|actually|yes|yeah|no|btw|by the way|note|remember|fyi|update),? )?"
     r"(?:that )?"
 )
 _TOPIC = r"(?P<topic>[\w'+#-]+(?: [\w'+#-]+){0,4}?)"
-_FAVOURITE = re.compile(rf"{_LEAD}my favou?rite {_TOPIC}(?: (?:is|are)\b|:)(?P<value>[^,;]*)")
+_FAVOURITE = re.compile(
+    rf"{_LEAD}(?:my favou?rite |meine? lieblings){_TOPIC}(?: (?:is|are|ist|sind)\b|:)"
+    r"(?P<value>[^,;]*)"
+)
+_GERMAN_FAVOURITE = re.compile(r"\s*meine? lieblings", re.IGNORECASE)  # is no signal
 _IS_FAVOURITE = re.compile(
     rf"{_LEAD}(?P<value>\S+(?: \S+){{0,3}}) (?:is|are) (?:now |still )?my favou?rite {_TOPIC}$"
 )
@@ -128,14 +131,14 @@ _OVER = re.compile(
 _ALWAYS = re.compile(
     rf"{_LEAD}i always (?P<habit>(?:use|write|want|work|run|take|drink|eat)(?: [\w+#-]+){{1,4}})$"
 )
-_SENTENCE_CHARS_MAX = 300
-"""Characters of a sentence that is named by its topic or counts as a directive."""
-_SIGNALS_MAX = 8
-"""Signals of one sentence that are read."""
+_SENTENCE_CHARS_MAX = 300  # of one that is named by its topic or counts as a directive
+_SIGNALS_MAX = 8  # of one sentence
 
 # Words that begin a condition: "my favourite editor is Vim for Python". Under another condition
 # another value may hold, so such a sentence has no topic name.
-_CONDITION = frozenset(("for", "when", "if", "in", "on", "at", "during", "with", "while", "as"))
+_CONDITION = frozenset(
+    "for when if in on at during with while as für wenn im am an bei beim zum zur mit".split()  # noqa: SIM905
+)
 
 # Words whose meaning depends on context: "my favourite one" and "my favourite
 # part of it" name no topic.
@@ -149,8 +152,7 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _STEMS_MIN = 3  # "I prefer short answers"; "I prefer rolling" needs its question
-# Replacements that turn an assistant's sentence about the user into the first person: "the user's
-# favourite" becomes "my favourite", "the user prefers" becomes "I prefer".
+# To the first person: "the user's favourite" becomes "my favourite", "the user prefers" "I prefer".
 _TO_FIRST_PERSON = (
     (re.compile(r"\b(?:the\s+)?user's\s+(?=favou?rite\b)", re.IGNORECASE), "my "),
     (
@@ -326,7 +328,7 @@ def _without_place(text: str) -> str:
 
 def _plain_name(text: str) -> str | None:
     """Return the name that the topic of *text* gives, None without a plain topic."""
-    statements = _statements(text)
+    statements = _statements(text) or list(filter(_GERMAN_FAVOURITE.match, sentences(text)))
     return _order_name(text) or (_topic_name(statements[0]) if len(statements) == 1 else None)
 
 

@@ -470,6 +470,18 @@ def test_who_sets_a_preference_for_this_repo_is_told_that_all_projects_have_it(
     assert other.err == "set tea: every prompt has it, of all projects\n"
 
 
+def test_who_ends_a_preference_by_hand_is_told(memd: Memd, desk: Desk) -> None:
+    for old, new in (
+        ("I always sit on the aisle on planes", "I like the window seat now, not the aisle"),
+        ("please always answer short", "you can answer longer again"),
+        ("Mein Lieblingstee ist Earl Grey", "Mein Lieblingstee ist jetzt Rooibos"),
+    ):
+        assert "ends the preference" not in memd("add", old, "--agent", desk.agent_id).err
+        added = memd("add", new, "--agent", desk.agent_id)
+        assert f"ends the preference: {old}\n" in added.err
+        assert old not in desk.preferences().values()
+
+
 def test_a_rule_that_begins_with_this_repo_holds_in_its_project_alone(
     memd: Memd, desk: Desk
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemdError
 from memd.cli import console, options
@@ -12,6 +12,9 @@ from memd.cli.connection import call, daemon
 from memd.cli.project import find_project_id, project_id_or_here
 from memd.cli.tables import id_column, report_next, table, text_column, time_column, word_column
 from memd.cli.times import parse_range
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 _PART_ENDS = re.compile(r"[.!;:,] | (?:and|und|et|y|e|en) ")
 LONG_TOKENS = 2_000
@@ -66,9 +69,14 @@ def add(
     )
     params["metadata"] = {"tags": tag or []}
     with daemon() as client:
+        before = set[str]()
+        with suppress(MemdError):
+            before = _preferences(client, agent)
         memory_id = client.call("memory.store", {**params, "merge": True})
         console.answer({"id": memory_id}, memory_id)
         with suppress(MemdError):  # only hints: the memory is stored
+            for value in before - _preferences(client, agent):
+                console.note(f"ends the preference: {console.line(value)}")
             entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
             if entry and entry["updated_at"] not in {None, entry["created_at"]}:
                 console.note("known already")
@@ -79,6 +87,12 @@ def add(
                 if category is None and speaker is None:
                     _report_fact(entry)
     answers.report_language(content)
+
+
+def _preferences(client: Client, agent: str | None) -> set[str]:
+    """Return the wordings of the agent's preferences."""
+    page = client.call("preference.list", options.without_none(agent_id=agent))
+    return {preference["value"] for preference in page["items"]}
 
 
 def _report_fact(entry: dict[str, Any]) -> None:

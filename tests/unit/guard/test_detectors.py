@@ -29,6 +29,7 @@ import memd.guard
 import memd.recall
 import memd.signals
 import memd.text
+import memd.text.changes
 import memd.view
 from memd.guard import secrets
 from memd.text.alternations import Phrases
@@ -137,7 +138,9 @@ def _is_in(letter: str, items: Any) -> bool:
     return False
 
 
-PACKAGES = (memd.extract, memd.guard, memd.text, memd.recall, memd.signals, memd.view)
+PACKAGES = (
+    memd.extract, memd.guard, memd.text, memd.text.changes, memd.recall, memd.signals, memd.view,
+)  # fmt: skip
 CHARS = 6_000
 FACTOR_MAX = 3.0
 """What a hostile text may cost, of what the dearest honest one does, and of what a plain one

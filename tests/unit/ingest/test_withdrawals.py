@@ -224,3 +224,117 @@ FORGET_TWO = (
 )
 def test_of_a_list_of_wishes_one_may_be_taken_back(text: str, value: str, left: str) -> None:
     assert without_withdrawn(text, value) == left
+
+
+WISHES = [
+    "I always sit on the aisle on planes",
+    "please always answer short, i read on my phone half the time",
+    "please always answer short",
+    "Bitte keine Emojis",
+    "Ich hasse Koriander",
+    "Bitte duz mich",
+    "bitte keine Vorschläge mit Kokos, emil hasst kokos",
+    "I hate coriander",
+    "Ich sitze im Zug immer am Gang",
+    "My favourite tea is Earl Grey",
+    "never use emojis",
+    "Ich mag keine Rosinen",
+    "no suggestions with nuts, tom hates nuts",
+    "Ich trinke keinen Kaffee",
+    "Fass dich kurz",
+    "Ich esse keinen Fisch",
+]
+ENDS_OF_WISHES = [
+    ("I like the window seat now, not the aisle", {0}),
+    ("I don't mind where I sit on planes any more", {0}),
+    ("I'd rather have the window now, not the aisle", {0}),
+    ("ab und zu ein Emoji ist ok", {3, 10}),
+    ("Emojis darfst du wieder benutzen", {3, 10}),
+    ("Koriander ist jetzt doch ganz lecker", {4}),
+    ("you can answer longer again", {1, 2, 14}),
+    ("vergiss das mit den kurzen antworten", {1, 2, 14}),
+    ("Ein Emoji ab und zu ist in Ordnung", {10, 3}),
+    ("an emoji now and then is fine", {10, 3}),
+    ("Emojis sind wieder ok", {10, 3}),
+    ("Koriander mag ich inzwischen", {4}),
+    ("koriander ess ich jetzt wieder", {4}),
+    ("ich mag jetzt doch Koriander", {4}),
+    ("Koriander schmeckt mir inzwischen", {4}),
+    ("Bitte sieze mich lieber", {5}),
+    ("emil mag kokos jetzt doch", {6}),
+    ("tom likes nuts now", {12}),
+    ("I prefer the window now, no longer the aisle", {0}),
+    ("du darfst wieder ausführlicher antworten", {1, 2, 14}),
+    ("longer answers are fine again", {1, 2, 14}),
+    ("Rosinen gehen jetzt", {11}),
+    ("Rosinen mag ich jetzt", {11}),
+    ("mir ist jetzt egal, wo ich im zug sitze", {8}),
+    ("vergiss das mit dem Koriander", {4}),
+    ("vergiss das mit den emojis", {10, 3}),
+    ("please answer in detail again", {1, 2, 14}),
+    ("ich trinke wieder Kaffee", {13}),
+    ("Kaffee trinke ich jetzt wieder", {13}),
+    ("Fisch esse ich jetzt wieder", {15}),
+    ("I like coriander now", {7}),
+    ("ich will keine kurzen Antworten mehr", {1, 2, 14}),
+    ("I sit by the window now, not on the aisle", {0}),
+]
+ENDS_NO_WISH = [
+    "I like coriander seeds now",
+    "we have window seats now",
+    "I like the window seat now",
+    "the window seat is free now, not the aisle",
+    "put it by the window, not the aisle",
+    "is the aisle seat free again?",
+    "you can answer later again",
+    "answer the longer question first",
+    "can you answer this one longer?",
+    "a longer answer for this one please",
+    "the short answers were good",
+    "the answers are short again",
+    "Emil mag jetzt Rosinen nicht",
+    "emil mag keinen kokos",
+    "emil mag kokos nicht mehr",
+    "frida mag kokos jetzt",
+    "tom likes nut butter now",
+    "mein bruder mag koriander jetzt",
+    "Koriander mag ich inzwischen im Curry",
+    "Koriander ist inzwischen alle",
+    "der Koriander ist wieder da",
+    "die Emojis sind wieder kaputt",
+    "ein Emoji ist in der Datei",
+    "Kaffee ist wieder da",
+    "ich trinke jetzt einen Kaffee",
+    "jetzt gehen wir zu den Rosinen",
+    "Rosinen gehen uns aus",
+    "vergiss das mit dem Termin",
+    "vergiss nicht das mit dem Koriander",
+    "ich duze jetzt den Chef",
+    "der Chef siezt mich wieder",
+    "schreib der Lehrerin, sieze sie",
+    "I don't mind planes any more",
+    "I don't mind where we eat any more",
+    "I don't know where I sit on planes any more",
+    "she likes the aisle now",
+    "mir ist egal, was im zug passiert",
+    "we answer longer mails now",
+    "Hunde mögen Koriander inzwischen",
+    "I like the aisle now, not the window",
+    "wir haben wieder Fisch",
+    "ich esse jetzt Fisch zu Mittag",
+    "die Antwort war länger",
+    "now answer in english, not german, for this mail",
+    "emil mag jetzt doch keinen Kokos",
+    "the coconut is fine now",
+]
+
+
+@pytest.mark.parametrize(("text", "places"), ENDS_OF_WISHES)
+def test_the_object_is_named_again_with_a_word_of_change(text: str, places: set[int]) -> None:
+    assert may_withdraw(text)
+    assert {place for place, value in enumerate(WISHES) if withdraws(text, value)} == places
+
+
+@pytest.mark.parametrize("text", ENDS_NO_WISH)
+def test_what_is_near_a_wish_does_not_end_it(text: str) -> None:
+    assert [value for value in WISHES if withdraws(text, value)] == []

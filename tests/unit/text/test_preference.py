@@ -65,6 +65,8 @@ def test_other_words_and_questions_however_led_make_none(text: str) -> None:
         ("I prefer Node.js over Bun.", "prefer_bun_or_node_js"),
         ("Use spaces, not tabs, from now on.", "prefer_spaces_or_tabs"),
         ("from now on use pnpm instead of npm", "prefer_npm_or_pnpm"),
+        ("Mein Lieblingstee ist Earl Grey", "favorite_tee"),
+        ("Mein Lieblingstee ist jetzt Rooibos.", "favorite_tee"),
         ("Answer in German", "answer_language"),
         ("Bitte antworte immer auf Deutsch", "answer_language"),
         ("From now on answer everything in English.", "answer_language"),

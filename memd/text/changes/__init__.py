@@ -1,0 +1,1 @@
+"""Sentences in which somebody wishes for something else than before. Pure."""
