@@ -29,6 +29,7 @@ from memd.store.search import vectors
 from memd.store.session.sessions import IDLE_US
 from memd.text.directives import has_order
 from memd.text.preference import is_of_project, names_a_file
+from memd.text.wishes.lasting import has_wish
 
 
 def check_agent(caller: Caller) -> None:
@@ -122,6 +123,11 @@ class Arrival:
     def deliberate(self) -> bool:
         """Whether it was stored on purpose."""
         return not self.gated or self.distilled or self.request.deliberate
+
+    @property
+    def is_said(self) -> bool:
+        """Whether it is part of a conversation, or a nap made it of one."""
+        return self.distilled or not self.deliberate
 
     @property
     def has_gate(self) -> bool:
@@ -226,7 +232,8 @@ class Filings:
 def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
     """Return the level of a chunk: PROJECT for a preference that concerns only its project.
 
-    That is one about "this repo", one that names a file, or an order what to use.
+    That is one about "this repo", one that names a file, an order what to use, or an order to the
+    assistant that was said in a session and not added on purpose.
     """
     is_of_one_project = (
         draft.preference is not None
@@ -236,6 +243,7 @@ def _level(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryLevel:
             is_of_project(draft.content)
             or names_a_file(draft.preference.value)
             or has_order(draft.preference.value)
+            or (arrival.is_said and has_wish(draft.preference.value))
         )
     )
     return MemoryLevel.PROJECT if is_of_one_project else arrival.level

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memd.text.alternations import Phrases
-from memd.text.changes.habits import ends_habit, left_thing, may_end_habit
-from memd.text.changes.manners import Manner, manner_of
 from memd.text.directives import without_reason
 from memd.text.preference import POINTING, is_of_project, strip_articles
 from memd.text.quotation import disclaimed_part, name_last
+from memd.text.wishes.habits import ends_habit, left_thing, may_end_habit
+from memd.text.wishes.manners import Manner, manner_of
 
 # All patterns match a whole clause in lower case.
 _CHARS_MAX = 160

@@ -21,6 +21,7 @@ from memd.text.directives import (
     without_reason,
 )
 from memd.text.quotation import is_disclaimed, is_played, is_reported_speech, list_remarks
+from memd.text.wishes.lasting import has_wish
 from memd.text.words import content_stems, sentences
 
 SIGNAL = re.compile(
@@ -118,7 +119,7 @@ _FAVOURITE = re.compile(
     rf"{_LEAD}(?:my favou?rite |meine? lieblings){_TOPIC}(?: (?:is|are|ist|sind)\b|:)"
     r"(?P<value>[^,;]*)"
 )
-_GERMAN_FAVOURITE = re.compile(r"\s*meine? lieblings", re.IGNORECASE)  # is no signal
+_GERMAN_FAVOURITE = re.compile(r"\s*meine? lieblings", re.IGNORECASE)
 _IS_FAVOURITE = re.compile(
     rf"{_LEAD}(?P<value>\S+(?: \S+){{0,3}}) (?:is|are) (?:now |still )?my favou?rite {_TOPIC}$"
 )
@@ -179,12 +180,11 @@ def is_preference(text: str) -> bool:
     (True, False)
     >>> is_preference("I hate it when you add comments"), is_preference("i hate when it rains")
     (True, False)
-    >>> is_preference("use tabs, not spaces, from now on"), is_preference("use tabs here")
-    (True, False)
+    >>> is_preference("use tabs, not spaces, from now on"), is_preference("always answer short")
+    (True, True)
     """
-    if SIGNAL.search(text) and any(True for _ in _statements(text)):
-        return True
-    return has_lasting_order(text)
+    states = bool(SIGNAL.search(text) and _statements(text))
+    return states or has_lasting_order(text) or has_wish(text)
 
 
 def is_self_contained(text: str) -> bool:

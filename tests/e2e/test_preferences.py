@@ -470,6 +470,17 @@ def test_who_sets_a_preference_for_this_repo_is_told_that_all_projects_have_it(
     assert other.err == "set tea: every prompt has it, of all projects\n"
 
 
+def test_a_wish_that_lasts_is_one_in_a_chat_and_by_hand(memd: Memd, desk: Desk) -> None:
+    wish, here = "please always answer short, i read on my phone", {"project_id": "/home/ada/hives"}
+    desk.ingest(wish, session_id="s")
+    assert list(desk.preferences().values()) == [wish]
+    other = "never suggest pork for birte"
+    assert "stored as a preference" in memd("add", other, "--agent", desk.agent_id).err
+    desk.ingest("from now on call me Ada", session_id="t", **here)
+    assert desk.contents("Write a function", **here)[0] == "from now on call me Ada"
+    assert "from now on call me Ada" not in desk.contents("Write a function")
+
+
 def test_who_ends_a_preference_by_hand_is_told(memd: Memd, desk: Desk) -> None:
     for old, new in (
         ("I always sit on the aisle on planes", "I like the window seat now, not the aisle"),

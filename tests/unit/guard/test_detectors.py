@@ -29,7 +29,7 @@ import memd.guard
 import memd.recall
 import memd.signals
 import memd.text
-import memd.text.changes
+import memd.text.wishes
 import memd.view
 from memd.guard import secrets
 from memd.text.alternations import Phrases
@@ -139,7 +139,7 @@ def _is_in(letter: str, items: Any) -> bool:
 
 
 PACKAGES = (
-    memd.extract, memd.guard, memd.text, memd.text.changes, memd.recall, memd.signals, memd.view,
+    memd.extract, memd.guard, memd.text, memd.text.wishes, memd.recall, memd.signals, memd.view,
 )  # fmt: skip
 CHARS = 6_000
 FACTOR_MAX = 3.0

@@ -1,1 +1,0 @@
-"""Sentences in which somebody wishes for something else than before. Pure."""

@@ -1,0 +1,1 @@
+"""Wishes of a user that last, and sentences that wish for something else than before. Pure."""
