@@ -46,6 +46,8 @@ from memd.store.memory import memories, shared
 from memd.store.memory.filters import by_other_publishers
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
+from memd.text.languages import is_english
+from memd.text.words import content_stems
 
 ALL_PREFERENCES = "preferences"
 """Ranked beside the preferences: where it answers best, somebody asks for all of them."""
@@ -289,8 +291,9 @@ class Recall:
         """Return the preferences of an answer, the relevant ones first, then the newest (SPEC D5).
 
         Where only *matching* ones are asked for, a preference that is a memory is ranked as such;
-        those that were set by name are ranked and gated by themselves; they have no tags. Who asks
-        for "preferences" gets all.
+        those that were set by name are ranked and gated by themselves; they have no tags. One in a
+        language that the model does not read must share a word with the question. Who asks for
+        "preferences" gets all.
         """
         if request.preferences == "first":
             return rows
@@ -305,7 +308,17 @@ class Recall:
             texts.append(RankableText("", ALL_PREFERENCES, 0))
         ranking = await TextRanker(self.db, self.embedder).rank(request.query, texts)
         keys = [text.key for text in ranking.relevant]
-        return rows if keys[:1] == [""] else [by_name[key] for key in keys if key]
+        if keys[:1] == [""]:
+            return rows
+        asked = content_stems(request.query)
+        unread = {
+            text.key
+            for text in texts
+            if ranking.english_alone
+            and not is_english(text.text)
+            and asked.isdisjoint(content_stems(text.text))
+        }
+        return [by_name[key] for key in keys if key and key not in unread]
 
 
 def _list_newest(conn: Reading, scopes: ScopeResolver, limit: int) -> list[StoredMemory]:

@@ -46,10 +46,15 @@ class RankedText(NamedTuple):
 
 
 class TextRanking(NamedTuple):
-    """Every text, the likeliest first, and whether the gate opened."""
+    """Every text, the likeliest first, and whether the gate opened.
+
+    *english_alone*: they were ranked by the default model, which takes any texts of one other
+    language for close.
+    """
 
     items: tuple[RankedText, ...] = ()
     gate_open: bool = False
+    english_alone: bool = False
 
     @property
     def relevant(self) -> tuple[RankedText, ...]:
@@ -105,6 +110,7 @@ def _rank(
     return TextRanking(
         tuple(RankedText(item.measured.candidate.memory_id, item.relevance) for item in items),
         gate_open=gate(items, weights) >= weights.quiet,
+        english_alone=bool(nearness.maxsims),
     )
 
 

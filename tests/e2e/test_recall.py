@@ -236,6 +236,18 @@ def test_another_project_s_memories_are_told_only_if_they_are_rather_sure(desk: 
     assert desk.contents("When is the market?", preferences="matching", **elsewhere)
 
 
+def test_a_preference_in_another_language_answers_only_what_has_a_word_of_it(desk: Desk) -> None:
+    """The default model takes any two texts of one other language for close."""
+    wish = "Immer auf Deutsch antworten"
+    desk.call("preference.set", name="sprache", value=wish)
+    desk.call("preference.set", name="editor", value="I use Neovim")
+    for query in ("Blutdruck", "Wann ist der Zahnarzt?"):
+        assert desk.contents(query, preferences="matching") == []
+    for query in ("Welche Sprache sprichst du?", "Deutsch"):
+        assert desk.contents(query, preferences="matching") == [wish]
+    assert desk.contents("which editor do I use?", preferences="matching") == ["I use Neovim"]
+
+
 def test_what_belongs_to_a_project_is_hidden_from_another(desk: Desk) -> None:
     desk.store("The lamp in the hall is red.", project_id="mine", level="project")
     question = "What colour has the lamp in the hall?"
