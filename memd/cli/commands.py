@@ -238,6 +238,8 @@ _SYNONYMS = {
     "remove": ["delete", "forget"],
     "rm": ["delete", "forget"],
     "undo": ["trash", "archive", "sleep"],
+    "nap": ["sleep", "usage"],
+    "night": ["sleep"],
     "sessions": ["search", "import"],
     "start": ["serve", "service"],
     "stop": ["service"],

@@ -30,6 +30,7 @@ _COLOURS = re.compile(r"(\x1b\[[012]m)")
 """The sequences of :func:`bold` and :func:`dim`."""
 _ID_CHARS = 36
 """Length of a whole id, a UUID."""
+_WORDS = re.compile(r"[^0-9a-f-]", re.IGNORECASE)  # in no id
 _ID_BEGINS = re.compile(r"[0-9a-f]{3,8}(?:-[0-9a-f-]{0,27})?")
 """The beginning of an id, such as ``0199f3a1-5c``."""
 _BREAKS = frozenset("\x85\u2028\u2029")
@@ -282,7 +283,7 @@ def unknown_memory(memory_id: str) -> NotFoundError:
 def id_hint(memory_id: str) -> str | None:
     """Return a hint about an id that no memory has, or None.
 
-    It may be that of a preference, or the beginning of an id instead of its end.
+    It may be that of a preference, the beginning of an id instead of its end, or words.
     """
     name = memory_id.removeprefix("proc_")
     if name != memory_id or name.startswith("preference_"):
@@ -291,6 +292,8 @@ def id_hint(memory_id: str) -> str | None:
         return "another agent may have it: memd agent list, then add --agent NAME"
     if _ID_BEGINS.fullmatch(memory_id):
         return "type the whole id, or six or more characters of its end"
+    if _WORDS.search(memory_id):
+        return f"ids are printed by: memd search {line(memory_id)}"
     return None
 
 

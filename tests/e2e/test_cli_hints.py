@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,13 +61,14 @@ def test_who_adds_one_in_a_project_is_told_how_it_holds_there_alone(memd: Memd) 
             "another agent may have it: memd agent list, then add --agent NAME",
         ),
         ("01a22454-b13e", "type the whole id, or six or more characters of its end"),
-        ("the bakery", None),
+        ("the bakery", "ids are printed by: memd search the bakery"),
+        ("31c", "type the whole id"),
     ],
 )
 def test_who_names_no_memory_is_told_what_it_may_be(
     memd: Memd, wrong_id: str, hint: str | None
 ) -> None:
-    for command in ("why", "get", "delete"):
+    for command in ("why", "get", "delete", "forget"):
         answer = memd(command, wrong_id)
         assert answer.code != 0
         assert (hint or "no memory has the id") in answer.err
@@ -97,14 +99,48 @@ def test_who_asks_an_agent_without_memories_is_told_that_others_have_some(
         assert hint not in commands.memd(daemon.home, "list", "--category", "decision").err
 
 
-def test_who_writes_another_language_is_told_that_the_model_reads_english(memd: Memd) -> None:
+def test_who_writes_another_language_is_told_that_the_model_reads_english(
+    memd: Memd, daemon: Spawned
+) -> None:
+    _drop_marks(daemon)
     added = memd("add", GERMAN, "--json")
     assert ENGLISH_ONLY in added.err
     assert set(added.json) == {"id"}
-    assert ENGLISH_ONLY in memd("search", "Wer ist unser Zahnarzt?").err
-    assert ENGLISH_ONLY in memd("search", "Wer ist unser Zahnarzt?", "--mode", "dense").err
-    assert ENGLISH_ONLY not in memd("search", "Wer ist unser Zahnarzt?", "--mode", "words").err
+    for mode, has_hint in (("hybrid", True), ("dense", True), ("words", False)):
+        _drop_marks(daemon)
+        answer = memd("search", "Wer ist unser Zahnarzt?", "--mode", mode)
+        assert (ENGLISH_ONLY in answer.err) == has_hint
+    _drop_marks(daemon)
     assert ENGLISH_ONLY not in memd("search", "who is our dentist?").err
+
+
+def test_the_hint_about_the_model_is_given_once_a_day(memd: Memd, daemon: Spawned) -> None:
+    _drop_marks(daemon)
+    assert ENGLISH_ONLY in memd("add", f"{GERMAN} Er ist nett.").err
+    assert ENGLISH_ONLY not in memd("add", f"{GERMAN} Er ist alt.").err
+    assert ENGLISH_ONLY not in memd("search", "Wer ist unser Zahnarzt?").err
+
+
+def _drop_marks(daemon: Spawned) -> None:
+    """Forget which hints were given today."""
+    shutil.rmtree(daemon.paths.runtime_dir / "hooks", ignore_errors=True)
+
+
+def test_a_preference_is_deleted_by_its_text(memd: Memd) -> None:
+    memd("add", "Bitte keine Emojis")
+    assert "Bitte keine Emojis" in memd("preference", "get", "bitte keine Emojis.").out
+    assert memd("preference", "delete", "Bitte keine Emojis").code == 0
+    assert "Bitte keine Emojis" not in memd("preference", "list").out
+    memd("preference", "set", "a", "Tea, please")
+    memd("preference", "set", "b", "Tea, please")
+    answer = memd("preference", "delete", "tea, please")
+    assert "give one of the names" in answer.err
+    assert answer.code != 0
+
+
+def test_an_unknown_command_names_what_is_meant(memd: Memd) -> None:
+    assert "(similar: sleep, usage)" in memd("nap").err
+    assert "(similar: trash, archive, sleep)" in memd("undo").err
 
 
 def test_status_names_the_model_where_memories_are_in_other_languages(

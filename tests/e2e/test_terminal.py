@@ -233,22 +233,23 @@ def test_all_of_a_session_is_shown_and_erased_with_its_messages(
 
 
 def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
+    missing = (
+        "memd: no memory has the id nonsense\n      ids are printed by: memd search nonsense\n"
+    )
     asked = memd.piped("forget", "nonsense")
-    assert (asked.code, asked.err) == (1, "memd: no memory has the id nonsense\n")
+    assert (asked.code, asked.err) == (1, missing)
     assert (
         memd.piped("forget", "--source", "no/such.md").err
         == "memd: no memory has the source no/such.md\n"
         "to erase an imported session: memd forget --session ID\n"
     )
-    assert memd.piped("delete", "nonsense").err == "memd: no memory has the id nonsense\n"
+    assert memd.piped("delete", "nonsense").err == missing
     for command in ("delete", "get"):
         refusal = memd.piped(command, "proc_editor").err
         assert refusal.endswith(
             "it is a preference: memd preference get editor, or delete, or set\n"
         )
-    assert memd.piped("edit", "nonsense", "--text", "x").err == (
-        "memd: no memory has the id nonsense\n"
-    )
+    assert memd.piped("edit", "nonsense", "--text", "x").err == missing
 
 
 def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: Terminal) -> None:

@@ -25,6 +25,8 @@ PASSAGE_LINES_MAX = 3
 """Lines of a memory on a terminal: most answers are complete, and ten fit on a screen."""
 RESULTS_MAX = 8
 """Results on a terminal unless ``--top`` asks for more: about as many as a screen shows."""
+HINT_DAYS = 1
+"""Between two hints that the model reads English only."""
 NEWEST_READ = 50
 """Memories that are examined for their language."""
 FOREIGN_MIN = 3
@@ -129,11 +131,14 @@ def _report_facts(memories: Sequence[dict[str, Any]]) -> None:
 
 
 def report_language(text: str) -> None:
-    """Report to stderr that the model in use reads English only, if *text* is not English."""
+    """Report to stderr that the model in use reads English only, if *text* is not English.
+
+    Once a day: who writes another language writes it all day.
+    """
     from memd.text.languages import is_english
 
     if not is_english(text):
-        _report_model()
+        _report_model(HINT_DAYS)
 
 
 def report_stored_languages() -> None:
@@ -148,11 +153,16 @@ def report_stored_languages() -> None:
             _report_model()
 
 
-def _report_model() -> None:
-    from memd.base.paths import MODEL_NAME
+def _report_model(every_days: int = 0) -> None:
+    """Report that the model in use reads English only, unless within *every_days* before."""
+    from memd.assist.hook_marks import LASTING, Marks
+    from memd.base.paths import MODEL_NAME, Paths
 
     with suppress(MemdError):  # only a hint: the command itself has succeeded
-        if call("model.status").get("in_use") == MODEL_NAME:
+        if call("model.status").get("in_use") != MODEL_NAME:
+            return
+        marks = Marks(str(Paths.resolve().socket))
+        if marks.update(f"{LASTING}english-only", MODEL_NAME, every_days * 86_400):
             console.note(
                 f"{MODEL_NAME} reads English only. For other languages: memd model install "
                 "--multilingual, then memd model use multilingual-e5-small"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from memd.base.errors import NotFoundError
+from memd.base.errors import InvalidError, NotFoundError
 from memd.cli import console, options
 from memd.cli.connection import call, daemon
 from memd.cli.memory.memories import list_ as list_memories
 from memd.cli.tables import table, text_column, time_column, word_column
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 PreferenceName = Annotated[str, "NAME", "Name, such as editor."]
 
@@ -76,8 +79,13 @@ def list_(agent: options.Agent = None) -> None:
 
 @options.examples("memd preference get editor")
 def get(name: PreferenceName, agent: options.Agent = None) -> None:
-    """Print one preference."""
-    preference = call("preference.get", name=name, agent_id=agent)
+    """Print one preference.
+
+    Its whole text is taken for its name, as for confirm and delete.
+    """
+    with daemon() as client:
+        name = _find_name(client, name, agent)
+        preference = client.call("preference.get", options.without_none(name=name, agent_id=agent))
     if console.is_json():
         console.print_json({"preference": preference})
     elif preference is not None:
@@ -92,8 +100,9 @@ def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
 
     Prompts no longer fence it. Prints the text; only that text is confirmed.
     """
-    params = options.without_none(name=name, agent_id=agent)
     with daemon() as client:
+        name = _find_name(client, name, agent)
+        params = options.without_none(name=name, agent_id=agent)
         preference = client.call("preference.get", params)
         if preference is None:
             raise _unknown(name)
@@ -106,12 +115,34 @@ def confirm(name: PreferenceName, agent: options.Agent = None) -> None:
 @options.examples("memd preference delete editor")
 def delete(name: PreferenceName, agent: options.Agent = None) -> None:
     """Delete a preference, and archive the memories that state it."""
-    done = call("preference.delete", name=name, agent_id=agent)
+    with daemon() as client:
+        name = _find_name(client, name, agent)
+        done = client.call("preference.delete", options.without_none(name=name, agent_id=agent))
     is_json = console.print_if_json({"deleted": done})
     if not done:
         raise _unknown(name)
     if not is_json:
         console.note(f"deleted {console.line(name)}; memories that state it are in the archive")
+
+
+def _find_name(client: Client, name: str, agent: str | None) -> str:
+    """Return the name of the preference whose whole text *name* is; else *name* itself.
+
+    Raises InvalidError with the names of several.
+    """
+    items = client.call("preference.list", options.without_none(agent_id=agent))["items"]
+    if any(item["name"] == name for item in items):
+        return name
+    names = [item["name"] for item in items if _fold(item["value"]) == _fold(name)]
+    if len(names) > 1:
+        raise InvalidError(
+            "several preferences have this text", hint=f"give one of the names {', '.join(names)}"
+        )
+    return names[0] if names else name
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".!")
 
 
 def _owner(preference: dict[str, Any]) -> str:

@@ -178,6 +178,8 @@ def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
             return
         if not any(memory_id.endswith(short_id) for memory_id in known_ids):
             console.note(f"memd: {console.NO_MEMORY} {console.line(short_id)}")
+            if hint := console.id_hint(short_id):
+                console.note(f"      {hint}")
 
 
 def _exit_not_found(source: str | None, session: str | None, preview: dict[str, Any]) -> None:
