@@ -39,20 +39,18 @@ def check_agent(caller: Caller) -> None:
 
 
 def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:
-    """Return whether *request* has the tag ``non-inferable``; log a warning if not (SPEC 7.15).
+    """Return whether *request* has the tag ``non-inferable``; log it if not (SPEC 7.15).
 
-    *is_required* says whether prompts leave out memories without the tag. The memory's text is not
-    logged.
+    It is a warning if prompts leave out memories without the tag (*is_required*). The memory's text
+    is not logged.
     """
     if NON_INFERABLE_TAG in request.metadata.tags:
         return True
-    log.warning(
-        "not tagged non-inferable: no prompt will have it"
-        if is_required
-        else "not tagged non-inferable",
-        category=str(request.category),
-        chars=len(request.content),
-    )
+    details = {"category": str(request.category), "chars": len(request.content)}
+    if is_required:
+        log.warning("not tagged non-inferable: no prompt will have it", **details)
+    else:
+        log.info("not tagged non-inferable", **details)
     return False
 
 
