@@ -22,7 +22,7 @@ PRINTED_CHARS_MAX = 9_500
 TYPED_CHARS_MAX = 4_000
 """Characters of a prompt that a person may have typed; the rest is taken for pasted."""
 FRAME_BYTES_MAX = 900_000
-"""Maximum size of a turn or of a report's messages; the daemon reads frames of up to 1 MiB."""
+"""Maximum size of a turn or of the messages of an event; the daemon reads frames of up to 1 MiB."""
 TAIL_BYTES_MAX = 1_048_576
 """Bytes that are read from the end of a transcript."""
 TAIL_WAIT_S = 1.5
@@ -322,7 +322,7 @@ def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin
 
 
 def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str, object]) -> None:
-    """Report the usage of the window; the daemon naps if the event calls for it."""
+    """Add the event's messages and report the usage; the daemon naps if the event calls for it."""
     params: dict[str, object] = {
         "source": event.source,
         "session_id": event.session,
@@ -334,11 +334,15 @@ def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str,
         params["model"] = event.model
     if event.cwd is not None:
         params["cwd"] = event.cwd
-    if event.messages is not None:
-        params["messages"] = newest_that_fit(event.messages)
-    elif event.transcript is not None and event.source not in _UNREADABLE_TRANSCRIPT:
+    if event.transcript is not None and event.source not in _UNREADABLE_TRANSCRIPT:
         params["transcript_path"] = event.transcript
-    connection.notify("usage.report", params)
+    try:
+        if event.messages:  # opencode's plugin sends those again of which nothing is printed
+            newest = newest_that_fit(event.messages)
+            connection.ask("session.add_messages", {**event.session_params, "messages": newest})
+            sys.stdout.write('{"stored": true}\n')
+    finally:
+        connection.notify("usage.report", params)
 
 
 def newest_that_fit(messages: list[object]) -> list[object]:

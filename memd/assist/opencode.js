@@ -7,7 +7,7 @@ const MILLISECONDS_MAX = 3000
 const MESSAGES_MAX = 400
 const RESULT_CHARS_MAX = 4000
 
-// Runs a hook and returns the context that it prints, "" for none or after an error.
+// Runs a hook and returns the object that it prints, an empty one for none or after an error.
 function hook(event, payload) {
   return new Promise((resolve) => {
     let output = ""
@@ -16,14 +16,14 @@ function hook(event, payload) {
       stdio: ["pipe", "pipe", "ignore"],
       timeout: MILLISECONDS_MAX,
     })
-    child.on("error", () => resolve(""))
+    child.on("error", () => resolve({}))
     child.stdin.on("error", () => {})
     child.stdout.on("data", (chunk) => (output += chunk))
     child.on("close", () => {
       try {
-        resolve(JSON.parse(output).additionalContext ?? "")
+        resolve(JSON.parse(output))
       } catch {
-        resolve("")
+        resolve({})
       }
     })
     child.stdin.end(JSON.stringify(payload))
@@ -38,8 +38,15 @@ function textOf(parts) {
     .join("\n")
 }
 
-// Returns a message with its tool calls, followed by the results of the tools.
+// Returns a prompt. "opencode run" puts one of several words between quotation marks.
+function promptOf(parts) {
+  return textOf(parts).replace(/^"([^"]*)"$/, "$1")
+}
+
+// Returns a message with its tool calls, followed by the results of the tools. The assistant's own
+// summaries are left out.
 function toMessages({ info, parts }) {
+  if (info.summary === true) return []
   const at = new Date(info.time?.created ?? Date.now()).toISOString()
   const tools = parts.filter((part) => part.type === "tool")
   const calls = tools.map((part) => ({
@@ -47,15 +54,17 @@ function toMessages({ info, parts }) {
     type: "function",
     function: { name: part.tool, arguments: part.state?.input ?? {} },
   }))
-  const message = { role: info.role, content: textOf(parts), timestamp: at }
+  const content = info.role === "user" ? promptOf(parts) : textOf(parts)
+  const message = { role: info.role, content, timestamp: at }
   const results = tools
-    .filter((part) => part.state?.status === "completed")
-    .map((part) => ({
+    .filter((part) => ["completed", "error"].includes(part.state?.status))
+    .map(({ tool, callID, state }) => ({
       role: "tool",
-      name: part.tool,
-      tool_call_id: part.callID,
-      content: String(part.state.output ?? "").slice(0, RESULT_CHARS_MAX),
-      exit_code: part.state.metadata?.exit,
+      name: tool,
+      tool_call_id: callID,
+      content: String(state.error ?? state.output ?? "").slice(0, RESULT_CHARS_MAX),
+      exit_code: state.metadata?.exit,
+      is_error: state.status === "error",
       timestamp: at,
     }))
   return [calls.length ? { ...message, tool_calls: calls } : message, ...results]
@@ -66,6 +75,9 @@ export const Memd = async ({ client, directory }) => {
   // process has not seen yet is sent as "resume"; the hook knows whether it has its brief.
   const begun = new Map()
   const parents = new Map()
+  // The last message of each session that memd has, and the sessions that work on a prompt.
+  const stored = new Map()
+  const working = new Set()
   let windows
 
   // The session of a sub-agent has a parent, and is not a person's.
@@ -95,13 +107,23 @@ export const Memd = async ({ client, directory }) => {
 
   const of = (session_id) => ({ session_id, cwd: directory })
 
+  // Runs a hook with the newest messages that memd does not have.
+  async function send(event, id, all, payload) {
+    const from = all.findIndex((message) => message.info.id === stored.get(id)) + 1
+    const newest = all.slice(from).slice(-MESSAGES_MAX).flatMap(toMessages)
+    const answer = await hook(event, { ...of(id), ...payload, messages: newest })
+    if (answer.stored) stored.set(id, all.at(-1).info.id)
+  }
+
   async function idle(id) {
-    const last = (await messages(id)).filter((message) => message.info.role === "assistant").at(-1)
+    working.delete(id)
+    const all = await messages(id)
+    const last = all.filter((message) => message.info.role === "assistant").at(-1)
     if (!last) return
     const tokens = last.info.tokens ?? {}
     const used = (tokens.input ?? 0) + (tokens.cache?.read ?? 0) + (tokens.cache?.write ?? 0)
-    await hook("session.idle", {
-      ...of(id),
+    // The answer to a prompt that came meanwhile is not complete.
+    await send("session.idle", id, working.has(id) ? [] : all, {
       text: textOf(last.parts),
       message_id: last.info.id,
       model: last.info.modelID,
@@ -113,13 +135,14 @@ export const Memd = async ({ client, directory }) => {
   return {
     "chat.message": async (input, output) => {
       const id = input.sessionID
-      // "opencode run" puts a prompt of several words between quotation marks.
-      const prompt = textOf(output.parts).replace(/^"([^"]*)"$/, "$1")
+      const prompt = promptOf(output.parts)
+      working.add(id)
       if (!prompt.trim() || !(await isOwn(id))) return
       const begins = begun.has(id) ? begun.get(id) : "resume"
       begun.set(id, undefined)
       const message_id = output.message?.id ?? input.messageID
-      const text = await hook("chat.message", { ...of(id), prompt, message_id, begins })
+      const answer = await hook("chat.message", { ...of(id), prompt, message_id, begins })
+      const text = answer.additionalContext
       const last = output.parts.at(-1)
       if (text && last)
         output.parts.push({
@@ -134,8 +157,7 @@ export const Memd = async ({ client, directory }) => {
     "experimental.session.compacting": async (input) => {
       const id = input.sessionID
       if (!(await isOwn(id))) return
-      const newest = (await messages(id)).slice(-MESSAGES_MAX).flatMap(toMessages)
-      await hook("experimental.session.compacting", { ...of(id), messages: newest })
+      await send("experimental.session.compacting", id, await messages(id), {})
     },
     event: async ({ event }) => {
       const id = event.properties?.sessionID ?? event.properties?.info?.id

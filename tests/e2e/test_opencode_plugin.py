@@ -160,3 +160,42 @@ def test_a_compaction_is_napped_over_by_its_messages_without_what_memd_added(
         items = desk.call("memory.list", session_id="o2")["items"]
         assert any(RULE in item["content"] for item in items)
         assert not any("preference" in item["content"] for item in items)
+
+
+def test_an_answer_brings_the_calls_of_its_tools_and_none_is_lost_while_memd_is_away(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    def bash(number: int, command: str, **state: Any) -> dict[str, Any]:
+        state = {"status": "completed", "input": {"command": command}, **state}
+        return {"type": "tool", "callID": f"c{number}", "tool": "bash", "state": state}
+
+    def message(number: int, role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        info = {"id": str(number), "role": role, "time": {"created": 1_790_000_000_000 + number}}
+        return {"info": info, "parts": list(parts)}
+
+    red = bash(1, "uv run pytest", output="E  KeyError: 'minor'", metadata={"exit": 1})
+    refused = bash(2, "git push", status="error", error="Tool execution aborted")
+    green = bash(3, "uv run pytest", output="9 passed", metadata={"exit": 0})
+    answer = {"type": "text", "text": "The tests pass."}
+    messages = [
+        message(1, "user", {"type": "text", "text": '"Make the tests pass."'}),
+        message(2, "assistant", red, refused),
+        message(3, "assistant", green, answer),
+    ]
+    calls = [event("session.idle", "o4"), event("session.idle", "o4")]
+    opencode(daemon, tmp_path, {"calls": calls, "messages": messages})
+    opencode(daemon, tmp_path, {"calls": calls, "messages": messages})  # resumed later
+
+    with a_desk(daemon, "opencode") as desk:
+        items = desk.call("session.messages", session_id="o4")["items"]
+    assert [(item["role"], item["text"]) for item in items] == [
+        ("user", "Make the tests pass."),
+        (
+            "assistant",
+            '[calls bash] {"command": "uv run pytest"}\n[calls bash] {"command": "git push"}',
+        ),
+        ("tool", "Exit code 1\nE  KeyError: 'minor'"),
+        ("tool", "Exit code 1\nTool execution aborted"),
+        ("assistant", 'The tests pass.\n[calls bash] {"command": "uv run pytest"}'),
+        ("tool", "Exit code 0\n9 passed"),
+    ]

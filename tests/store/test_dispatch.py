@@ -79,6 +79,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "graph.neighbours": {"name": "a"},
     "graph.path": {"source": "a", "target": "b"},
     "graph.query": {"question": "a?"},
+    "session.add_messages": {
+        "session_id": "s0",
+        "messages": [{"role": "user", "content": "a"}],
+    },
     "session.move_project": {"new_project_id": "/srv/new"},
     "session.search": {"query": "a word"},
     "usage.report": {"source": "codex", "session_id": "s0", "used_tokens": 7},

@@ -6,15 +6,17 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 import pytest
 from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer
 
+from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError
 from memd.domain.caller import Caller
+from memd.domain.ingest import IngestRequest
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
@@ -166,10 +168,14 @@ class Stage:
     naps: Naps
     quiet: QuietSessions
     home: Path
+    house: Rooms
 
     async def say(self, path: str | None = None) -> None:
         usage = Usage(source="codex", session_id="s", event="Stop", transcript_path=path)
         await self.naps.watcher.report(ADA, usage)
+
+    async def ingest(self, text: str) -> None:
+        await self.house.ingest.ingest(ADA, IngestRequest(text=text, session_id="s"))
 
     def transcript(self) -> str:
         path = self.home / ".codex" / "sessions" / "s.jsonl"
@@ -190,7 +196,7 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock) as house:
         naps = Naps(house, Settings(), tmp_path / "usage", environ={})
-        yield Stage(clock, naps, QuietSessions(house.db, clock, naps.nap), tmp_path)
+        yield Stage(clock, naps, QuietSessions(house.db, clock, naps.nap), tmp_path, house)
 
 
 async def contents(stage: Stage) -> list[str]:
@@ -228,6 +234,74 @@ async def test_one_without_a_transcript_or_a_word_is_looked_at_once(stage: Stage
     stage.clock.advance(hours=1)
     assert [await stage.quiet.nap_over_quiet(), await stage.quiet.nap_over_quiet()] == [1, 0]
     assert await contents(stage) == []
+
+
+def turn(number: int, command: str, output: str, code: int) -> list[dict[str, Any]]:
+    """One call of a shell and its result, as an assistant without a transcript adds them."""
+    at = f"2026-01-01T10:{number:02}:00+00:00"
+    call = {"id": f"c{number}", "function": {"name": "bash", "arguments": {"command": command}}}
+    result = {"role": "tool", "tool_call_id": f"c{number}", "content": output, "exit_code": code}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [call], "timestamp": at},
+        {**result, "timestamp": at},
+    ]
+
+
+ASKED_FIRST = {
+    "role": "user",
+    "content": "Make the tests pass.",
+    "timestamp": "2026-01-01T10:00:00Z",
+}
+MADE: list[dict[str, Any]] = [
+    ASKED_FIRST,
+    *turn(1, "uv run pytest", "collected 9 items\nKeyError: 'minor'", 1),
+    *turn(2, "sed -i s/minor/units/ recon/load.py", "", 0),
+    *turn(3, "uv run pytest", "collected 9 items\n9 passed", 0),
+]
+
+
+async def add(stage: Stage, messages: list[dict[str, Any]]) -> int:
+    return await stage.naps.message_log.add(ADA, "s", messages)
+
+
+async def test_messages_that_were_added_are_napped_over_with_what_their_tools_did(
+    stage: Stage,
+) -> None:
+    assert await add(stage, MADE[:3]) == 3
+    assert await add(stage, MADE) == len(MADE) - 3
+    await stage.say()
+    stage.clock.advance(hours=1)
+    assert await stage.quiet.nap_over_quiet() == 1
+    made = await contents(stage)
+    assert any("Went wrong: uv run pytest failed (passes now)" in text for text in made), made
+    assert "To run the tests here: uv run pytest" in made
+    stored = await stage.quiet.db.read(
+        lambda conn: conn.get_count("SELECT count(*) FROM session_message")
+    )
+    assert stored == len(MADE)  # a nap stores none of them again
+
+
+async def test_a_turn_is_napped_over_once_with_the_messages_or_after_them(stage: Stage) -> None:
+    wish = "From now on always run the linter before each commit of the heron service."
+    later = "Never touch the migrations of the gateway, Karolina owns them."
+    sessions = stage.house.sessions
+    await stage.ingest("Make the tests pass.")
+    stage.clock.advance(minutes=1)
+    await add(stage, [*MADE, {"role": "user", "content": wish}])
+    stage.clock.advance(minutes=1)
+    await stage.ingest(wish)
+    await stage.ingest(later)
+    await stage.say()
+    stage.clock.advance(hours=1)
+    assert await stage.quiet.nap_over_quiet() == 1
+    items, _ = await sessions.messages(ADA, "s", None, 100)
+    assert [item.text for item in items][len(MADE) :] == [wish, later]
+
+
+async def test_a_message_that_is_said_again_is_added_again(stage: Stage) -> None:
+    again = [{**each, "timestamp": "2026-01-01T11:00:00Z"} for each in MADE[:3]]
+    new = [await add(stage, messages) for messages in (MADE[:3], again, again)]
+    assert new == [3, 3, 0]
 
 
 NAPPED_US = 4_000_000_000_000_000

@@ -107,6 +107,17 @@ class ImportSessionParams(WriteParams):
     dry_run: bool = False
 
 
+class AddMessagesParams(WriteParams):
+    """Messages of a session, in order, for its later naps; it may repeat earlier ones.
+
+    One is known by its text and ``timestamp``. The output of tools counts as text.
+    """
+
+    session_id: Name
+    project_id: ProjectId | None = None
+    messages: Messages
+
+
 class ReportUsageParams(WriteParams):
     """The fields of a usage file, by call; omitted ones keep their last value."""
 
@@ -130,6 +141,12 @@ class ReportUsageParams(WriteParams):
     """The window's messages: a nap that this report triggers consolidates and returns them."""
     return_messages: bool = False
     """Wait for the nap that this report triggers, and return the shorter list."""
+
+
+class NewMessages(Value):
+    """How many messages the session did not have yet."""
+
+    new: int
 
 
 class SubscribeParams(AgentParams):
@@ -231,6 +248,20 @@ async def messages(context: Context, params: SessionMessagesParams) -> SessionMe
 @router.method("session.search", "Search the messages that naps kept.", short_id=_SESSION_ID)
 async def search(context: Context, params: SearchSessionsParams) -> Page[SessionHit]:
     return Page[SessionHit](items=await context.rooms.sessions.search(context.caller, params))
+
+
+@router.method(
+    "session.add_messages",
+    "Add messages to a session, for its later naps.",
+    scope="write",
+    repeats="when done",
+)
+async def add_messages(context: Context, params: AddMessagesParams) -> NewMessages:
+    from memd.sleep.transcript.roles import check_messages
+
+    check_messages(params.messages)
+    log = context.rooms.naps.message_log
+    return NewMessages(new=await log.add(context.caller, params.session_id, params.messages))
 
 
 @router.method("session.import", "Import a recorded session by a nap.", scope="write")

@@ -31,6 +31,7 @@ _INSTRUCTING_ROLES = frozenset({"system", "developer"})
 # Claude Code's result of a call that the user refused, so it never ran.
 _NEVER_RAN = Phrases(
     r"The user doesn't want to (?:proceed with this tool use|take this action)"
+    r"|(?:\w{0,40}Error: )?The user rejected permission to use "
     r"|Permission to use \S{1,80}(?: with command .{1,2000}?)? has been denied"
     r"|Claude requested permissions? to ",
     re.DOTALL,
@@ -177,19 +178,21 @@ def _attach_result(runs: list[ToolRun], result: ToolResult, place: int) -> None:
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):
             given = None if _NEVER_RAN.match(result.text) else runs[at].arguments
-            runs[at] = runs[at]._replace(arguments=given, result=_result_text(result))
+            runs[at] = runs[at]._replace(arguments=given, result=result_text(result))
             return
-    runs.append(ToolRun(place, result.id, result.name, None, _result_text(result)))
+    runs.append(ToolRun(place, result.id, result.name, None, result_text(result)))
 
 
-def _result_text(result: ToolResult) -> str:
+def result_text(result: ToolResult) -> str:
     r"""Return the text of *result*, below a line "Exit code 0" or "1" if the outcome is recorded.
 
-    >>> _result_text(ToolResult("", "Bash", "no route to host\n[exit code 2]"))
+    A refusal of the user stays as it is, to be recognised.
+
+    >>> result_text(ToolResult("", "Bash", "no route to host\n[exit code 2]"))
     'Exit code 1\nno route to host\n[exit code 2]'
     """
     failed = _tells_failure(result.text) if result.failed is None else result.failed
-    if failed is None or result.text.startswith(_EXIT_CODE):
+    if failed is None or result.text.startswith(_EXIT_CODE) or _NEVER_RAN.match(result.text):
         return result.text
     return f"{_EXIT_CODE} {failed:d}\n{result.text}"
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
     from memd.llm.llm import LanguageModel
     from memd.sleep.model.nap_writer import NapWriter
+    from memd.sleep.nap.message_log import MessageLog
     from memd.sleep.nap.nap import Nap
     from memd.sleep.transcript.consolidator import MemoryConsolidator
     from memd.sleep.window.other_sessions import SessionImporter
@@ -133,6 +134,14 @@ class Naps:
             log.warning("the consolidated lists were not removed", errno=error.errno)
             return str(folder)
         return None
+
+    @property
+    def message_log(self) -> MessageLog:
+        """The messages of sessions, added as they come."""
+        from memd.sleep.nap.message_log import MessageLog
+
+        rooms = self._rooms
+        return MessageLog(rooms.db, rooms.work, rooms.clock, self._settings.memory.level)
 
     @property
     def importer(self) -> SessionImporter:

@@ -83,14 +83,17 @@ NO_CONTEXT = SessionContext()
 
 @dataclass(frozen=True, slots=True)
 class NapSource:
-    """The messages of a nap; *memory_keys* are the memories that they were read from, if any."""
+    """The messages of a nap; *memory_keys* are the memories that they were read from, if any.
+
+    The last message before them has place -1.
+    """
 
     messages: Sequence[Message]
     session_id: str | None
     memory_keys: Sequence[int] = ()
     context: SessionContext = NO_CONTEXT
-    earlier_keys: Mapping[int, int] = field(default_factory=dict)
-    """The source keys of the earlier messages by place: the last message has place -1."""
+    stored_keys: Mapping[int, int] = field(default_factory=dict)
+    """The source keys, by place, of the messages that were read from the store."""
 
 
 class SessionHistory(NamedTuple):
@@ -122,17 +125,15 @@ class SourceReader:
         if transcript is not None:
             session_id = session_id or transcript.session_id
         history, context = await self.db.read(_read_session, agent_id, session_id, distils=distils)
-        memory_keys: list[int] = []
         if transcript is not None:
             newest = transcript.messages[-NAP_MESSAGES_MAX:]
             messages = await self.work.run(remove_erased, newest, history)
         elif request.messages is not None:
             messages = request.messages
         else:
-            rows = await self._list_memories(agent_id, session_id)
-            messages = [_as_message(row) for row in rows]
-            memory_keys = [row.memory_key for row in rows]
-        source = NapSource(messages, session_id, memory_keys, context)
+            source = await self._read_stored(agent_id, session_id, distils=distils)
+            return replace(source, context=context)
+        source = NapSource(messages, session_id, context=context)
         return await self._add_earlier(agent_id, source, history) if distils else source
 
     async def _read_transcript(self, request: NapRequest) -> Transcript | None:
@@ -153,32 +154,49 @@ class SourceReader:
                 hint="send messages, or add its folder to the setting usage.transcript_roots",
             ) from None
 
-    async def _list_memories(self, agent_id: str, session_id: str | None) -> list[SessionMemoryRow]:
-        """Return the session's last memories, at most NAP_MESSAGES_MAX."""
+    async def _read_stored(
+        self, agent_id: str, session_id: str | None, *, distils: bool
+    ) -> NapSource:
+        """Return the last messages that are stored with the session, and the turns after them.
+
+        At most NAP_MESSAGES_MAX. Without stored messages, or without *distils*, all turns.
+        """
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
             )
 
-        def work(conn: Reading) -> list[SessionMemoryRow] | None:
+        def work(conn: Reading) -> tuple[list[MessageRow], list[SessionMemoryRow]] | None:
             key = find_session(conn, agent_id, session_id)
-            return None if key is None else sessions.list_last_memories(conn, key, NAP_MESSAGES_MAX)
+            if key is None:
+                return None
+            rows = session_messages.list_last(conn, key, NAP_MESSAGES_MAX) if distils else []
+            return rows, sessions.list_last_memories(conn, key, NAP_MESSAGES_MAX)
 
-        rows = await self.db.read(work)
-        if rows is None:
+        stored = await self.db.read(work)
+        if stored is None:
             raise NotFoundError(
                 "no such session",
                 field="session_id",
                 hint="it told memd nothing yet: send messages or a transcript_path",
             )
-        return rows
+        rows, turns = stored
+        messages, keys = await self.work.run(rebuild_messages, rows)
+        if keys:
+            later = [_as_message(row) for row in later_turns(turns, rows)]
+            newest = [*messages, *later][-NAP_MESSAGES_MAX:]
+            start = len(messages) + len(later) - len(newest)
+            stored_keys = dict(enumerate(keys[start:]))
+            return NapSource(newest, session_id, stored_keys=stored_keys)
+        memory_keys = [row.memory_key for row in turns]
+        return NapSource([_as_message(row) for row in turns], session_id, memory_keys)
 
     async def _add_earlier(
         self, agent_id: str, source: NapSource, history: SessionHistory
     ) -> NapSource:
         """Return *source* with the stored messages of its session that precede the list."""
         room = NAP_MESSAGES_MAX - len(source.messages)
-        if source.memory_keys or not history.places or room <= 0:
+        if not history.places or room <= 0:
             return source
         count = await self.work.run(count_earlier, source.messages, history)
         if count <= 0:
@@ -191,7 +209,8 @@ class SourceReader:
         rows = await self.db.read(work)
         earlier, keys = await self.work.run(rebuild_messages, rows)
         context = source.context._replace(earlier=earlier)
-        return replace(source, context=context, earlier_keys=keys)
+        stored_keys = {place - len(keys): key for place, key in enumerate(keys)}
+        return replace(source, context=context, stored_keys=stored_keys)
 
 
 def find_session(conn: Reading, agent_id: str, session_id: str | None) -> int | None:
@@ -223,6 +242,21 @@ def _as_message(row: SessionMemoryRow) -> Message:
     elif row.origin == Origin.PERSON and (row.speaker or "user").casefold() in OWNERS:
         role = "user"
     return {"role": role, "content": row.content, "timestamp": from_us(row.at_us).isoformat()}
+
+
+def later_turns(
+    turns: Sequence[SessionMemoryRow], rows: Sequence[MessageRow]
+) -> list[SessionMemoryRow]:
+    """Return the *turns* that were stored after all messages, in *rows*.
+
+    The answer that came with the last messages may be stored after them.
+    """
+    last_us = max(row.kept_at_us for row in rows)
+    texts = [" ".join((row.text or "").split()) for row in rows if row.kept_at_us == last_us]
+    later = (row for row in turns if row.at_us > last_us)
+    return [
+        row for row in later if not any(" ".join(row.content.split()) in text for text in texts)
+    ]
 
 
 def remove_erased(given: Sequence[Message], history: SessionHistory) -> Sequence[Message]:
@@ -303,15 +337,13 @@ def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     return history.message_count
 
 
-def rebuild_messages(rows: Sequence[MessageRow]) -> tuple[tuple[Message, ...], dict[int, int]]:
+def rebuild_messages(rows: Sequence[MessageRow]) -> tuple[tuple[Message, ...], list[int]]:
     """Turn stored messages back into messages, whose calls have no ids.
 
-    Returns their source keys by place as well: the last message has place -1. Damaged ones are left
-    out.
+    Returns their source keys as well. Damaged ones are left out.
     """
     rows = [row for row in rows if row.text is not None]
-    keys = {place - len(rows): row.source_key for place, row in enumerate(rows)}
-    return tuple(map(_rebuild_message, rows)), keys
+    return tuple(map(_rebuild_message, rows)), [row.source_key for row in rows]
 
 
 def _rebuild_message(row: MessageRow) -> Message:

@@ -84,7 +84,7 @@ class NapTransaction:
         )
         source_by_place = {
             **self._store_messages(conn, agent_key, session_key, now_us),
-            **self.source.earlier_keys,
+            **self.source.stored_keys,
         }
         target = NapTarget(conn, caller, run_key, agent_key, session_key, project_key, now_us)
         outcome = self._store_memories(target, source_by_place)
@@ -204,7 +204,7 @@ class NapTransaction:
         if self.source.memory_keys:
             return {}
         known = {} if session_key is None else session_messages.list_by_hash(conn, session_key)
-        places = set(range(len(self.prepared.stored_messages)))
+        places = set(range(len(self.prepared.stored_messages))) - self.source.stored_keys.keys()
         if session_key is None:
             places = {place for draft in self.prepared.drafts for place in draft.places}
         source_by_place: dict[int, int] = {}
@@ -219,8 +219,8 @@ class NapTransaction:
                 key = sources.put(
                     conn, agent_key, session_key, message.sha256, message.zlib, now_us
                 )
-                past_us = _past_us(message.said_at, now_us)
-                new.append(session_messages.NewMessage(key, message.nth, message.role, past_us))
+                at_us = past_us(message.said_at, now_us)
+                new.append(session_messages.NewMessage(key, message.nth, message.role, at_us))
             source_by_place[place] = key
         if session_key is not None:
             session_messages.add(conn, session_key, new)
@@ -242,11 +242,11 @@ class NapTransaction:
 def _without_future_time(request: IngestRequest, now_us: int) -> IngestRequest:
     """Return *request* without a time that lies in the future."""
     at = request.occurred_at
-    if at is None or _past_us(at, now_us) is not None:
+    if at is None or past_us(at, now_us) is not None:
         return request
     return request.model_copy(update={"occurred_at": None})
 
 
-def _past_us(at: datetime | None, now_us: int) -> int | None:
-    """Return *at* in microseconds, None when it lies in the future."""
+def past_us(at: datetime | None, now_us: int) -> int | None:
+    """Return *at* in microseconds, None for no time and one that lies in the future."""
     return None if at is None or to_us(at) > now_us + CLOCK_SKEW_US else to_us(at)

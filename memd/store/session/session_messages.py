@@ -152,6 +152,30 @@ def list_by_hash(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tup
     return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
 
 
+class TextAtTime(NamedTuple):
+    """The *number* of messages with the text *sha256* and one time, and their highest *nth*."""
+
+    sha256: bytes
+    said_at_us: int | None
+    number: int
+    nth_max: int
+
+
+def list_times(conn: Reading, session_key: int) -> list[TextAtTime]:
+    """Return the times at which each text of the session was said."""
+    rows = conn.execute(
+        """
+        SELECT o.sha256, g.said_at_us, count(*), max(g.nth)
+          FROM session_message AS g
+               JOIN source AS o ON o.source_key = g.source_key
+         WHERE g.session_key = :session_key
+         GROUP BY g.source_key, g.said_at_us
+        """,
+        {"session_key": session_key},
+    )
+    return [TextAtTime(*row) for row in rows]
+
+
 def count_ever_stored(conn: Reading, session_key: int) -> int:
     """Return how many messages of the session were ever stored, including erased ones."""
     return conn.get_count(

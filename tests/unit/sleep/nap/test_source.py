@@ -82,7 +82,7 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
         if stored is not None
     ]
     earlier, keys = rebuild_messages(rows)
-    assert keys == {-4: 70, -3: 71, -2: 72, -1: 73}
+    assert keys == [70, 71, 72, 73]
     assert [each["role"] for each in earlier] == ["user", "assistant", "assistant", "tool"]
     first, asking, calling, answer = earlier
     assert first == {
