@@ -29,7 +29,9 @@ def settings(place: Locations, text: str) -> Path:
 
 
 def left(place: Locations) -> list[str]:
-    return sorted(each.name for each in place.home.rglob("*") if not each.is_dir())
+    """Return the names of all files but those in memd's own data folder."""
+    every = (each for each in place.home.rglob("*") if not each.is_dir())
+    return sorted(each.name for each in every if place.data not in each.parents)
 
 
 def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Locations) -> None:
@@ -194,3 +196,15 @@ def test_nothing_is_left_of_an_assistant_that_was_never_there(place: Locations, 
     connect.write(connect.plan_connect(ASSISTANTS[name], place), place)
     connect.write(connect.plan_removal(ASSISTANTS[name], place), place)
     assert set(place.home.iterdir()) <= {place.data}
+
+
+@pytest.mark.parametrize("name", list(ASSISTANTS))
+def test_a_folder_that_was_there_stays_however_empty(place: Locations, name: str) -> None:
+    parents = [target.file.parent for target in ASSISTANTS[name].targets(place)]
+    own = [folder for folder in parents if place.data not in folder.parents]
+    for folder in own:
+        folder.mkdir(parents=True, exist_ok=True)
+    connect.write(connect.plan_connect(ASSISTANTS[name], place), place)
+    connect.write(connect.plan_removal(ASSISTANTS[name], place), place)
+    assert all(folder.is_dir() for folder in own)
+    assert list(place.data.rglob("*")) == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -93,10 +93,11 @@ def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
 
 
 def write(changes: Iterable[FileChange], where: Locations) -> None:
-    """Write the changes, each file atomically, and remove folders that become empty.
+    """Write the changes, each file atomically, and remove empty folders that memd made.
 
     Raises InvalidStateError if a file has changed since the plan was made.
     """
+    folders = _Folders(where.data)
     for change in changes:
         if files.read(change.file) != change.before:
             raise InvalidStateError(
@@ -107,8 +108,9 @@ def write(changes: Iterable[FileChange], where: Locations) -> None:
             files.write(backup, change.backup)
         if change.after is None:
             files.remove(change.file)
-            _prune(change.file.parent, {where.home, where.data})
+            folders.prune(change.file.parent)
         else:
+            folders.record(change.file.parent)
             files.write(change.file, change.after)
         if change.drops_backup:
             files.remove(backup)
@@ -160,11 +162,35 @@ def _name_file_in_errors(file: Path) -> Iterator[None]:
         ) from None
 
 
-def _prune(folder: Path, roots: Collection[Path]) -> None:
-    """Remove *folder* and its parents while they are empty and inside one of *roots*."""
-    while folder not in roots and any(folder.is_relative_to(root) for root in roots):
-        try:
-            folder.rmdir()
-        except OSError:  # not empty
-            return
-        folder = folder.parent
+class _Folders:
+    """The folders that memd made for files of assistants, by the record in memd's data folder.
+
+    Those within the data folder are memd's without a record.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self._data, self._file = data, data / "assistant-folders"
+        self._own = set(map(Path, (files.read(self._file) or "").splitlines()))
+
+    def record(self, folder: Path) -> None:
+        """Record *folder* and its parents as memd's, as far as they do not exist."""
+        missing = {each for each in (folder, *folder.parents) if not each.exists()}
+        if missing and not folder.is_relative_to(self._data):
+            self._store(self._own | missing)
+
+    def prune(self, folder: Path) -> None:
+        """Remove *folder* and its parents while they are empty and memd's."""
+        while folder in self._own or self._data in folder.parents:
+            try:
+                folder.rmdir()
+            except OSError:  # not empty
+                break
+            folder = folder.parent
+        self._store({each for each in self._own if each.exists()})
+
+    def _store(self, folders: set[Path]) -> None:
+        if folders and folders != self._own:
+            files.write(self._file, "".join(f"{each}\n" for each in sorted(folders)))
+        elif not folders:
+            files.remove(self._file)
+        self._own = folders
