@@ -342,8 +342,8 @@ PageLimit = Annotated[int, "--limit, -n N", "Page size."]
 After = Annotated[
     str | None, "--after MARK", "Continue after this mark, which the previous page ended with."
 ]
-MemoryId = Annotated[str, "ID", "Id, as printed by search or list."]
-MemoryIds = Annotated[list[str], "ID...", "Ids, as printed by search or list."]
+MemoryId = Annotated[str, "ID", "Id, or its last six or more characters."]
+MemoryIds = Annotated[list[str], "ID...", "Ids, or the last six or more characters of each."]
 Category = Annotated[
     str | None, "--category, -c CATEGORY", "working, episodic, semantic, procedural or social."
 ]

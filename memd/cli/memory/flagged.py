@@ -42,7 +42,7 @@ def list_(
 
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def show(memory_id: Annotated[str, "ID", "Id, as printed by list."]) -> None:
+def show(memory_id: options.MemoryId) -> None:
     """Show the full text and the origin of a flagged memory.
 
     Do not paste it into an assistant.

@@ -119,7 +119,7 @@ def synthesize(
 @options.examples(
     "memd brief",
     "memd brief --project billing",
-    "memd brief --session 0190c2de --json",
+    "memd brief --session planning-2026 --json",
 )
 def brief(
     project: options.PromptProject = None,

@@ -154,7 +154,7 @@ def playbook(
 
 @options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
 def forget(
-    ids: Annotated[list[str], "ID...", "Ids, as printed by list or playbook."],
+    ids: options.MemoryIds,
     yes: options.Yes = False,
     agent: options.Agent = None,
 ) -> None:
@@ -195,7 +195,7 @@ def list_skills(agent: options.Agent = None) -> None:
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")
 def show_skill(
-    skill: Annotated[str, "ID", "Id, as printed by list."],
+    skill: options.MemoryId,
     agent: options.Agent = None,
 ) -> None:
     """Print a skill with all its tiers, as its SKILL.md."""

@@ -41,7 +41,9 @@ def delete(memory_ids: options.MemoryIds, agent: options.Agent = None) -> None:
     "memd forget --session planning-2026 --dry-run",
 )
 def forget(
-    memory_ids: Annotated[list[str] | None, "[ID...]", "Ids, as printed by search or list."] = None,
+    memory_ids: Annotated[
+        list[str] | None, "[ID...]", "Ids, or the last six or more characters of each."
+    ] = None,
     source: Annotated[
         str | None,
         "--source REF",
@@ -250,7 +252,11 @@ def search(
     "memd archive restore --show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11",
 )
 def restore(
-    memory_ids: Annotated[list[str], "ID...", "Ids of memories, or their archival ids."],
+    memory_ids: Annotated[
+        list[str],
+        "ID...",
+        "Ids of memories, archival ids, or the last six or more characters of them.",
+    ],
     show: Annotated[bool, "--show", "Print the memories; leave them in the archive."] = False,
     agent: options.Agent = None,
 ) -> None:

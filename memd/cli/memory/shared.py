@@ -67,7 +67,7 @@ def search(
 
 @options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")
 def retract(
-    memory_ids: Annotated[list[str], "ID...", "Ids, as printed by publish or search."],
+    memory_ids: options.MemoryIds,
     agent: options.Agent = None,
 ) -> None:
     """Retract shared copies. Only the agent that published them can."""

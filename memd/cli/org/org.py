@@ -15,7 +15,7 @@ from memd.cli.times import parse_time
 if TYPE_CHECKING:
     from memd.client import Client
 
-FactId = Annotated[str, "ID", "Id of the fact, as printed by query or policies."]
+FactId = Annotated[str, "ID", "Id of the fact, or its last six or more characters."]
 Kind = Annotated[
     str | None,
     "--category, -c CATEGORY",

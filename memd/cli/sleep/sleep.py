@@ -64,7 +64,11 @@ InDays = Annotated[
     "memd sleep --pause",
 )
 def sleep(
-    run: Annotated[str | None, "[RUN]", "Run to report on or to undo."] = None,
+    run: Annotated[
+        str | None,
+        "[RUN]",
+        "Run to report on or to undo: its id, or the last six or more characters.",
+    ] = None,
     now: Annotated[bool, "--now", "Run a night now."] = False,
     dry_run: options.DryRun = False,
     undo: Annotated[

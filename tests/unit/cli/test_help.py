@@ -93,3 +93,13 @@ def commands_of(line: str) -> Iterator[list[str]]:
     for part in re.split(r"\s(?:\||&&|>)\s", line.partition("   #")[0]):
         if part.startswith("memd "):
             yield shlex.split(part)[1:]
+
+
+@pytest.mark.parametrize("words", TYPED, ids=" ".join)
+def test_a_command_that_is_shown_with_an_id_says_which_part_of_it_is_enough(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, "--help"]) == 0
+    above, _, examples = capsys.readouterr().out.partition("Examples:")
+    if re.search(r"\s[0-9a-f]{8}\s", examples):
+        assert "last six or more characters" in " ".join(above.split())
