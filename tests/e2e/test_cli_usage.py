@@ -39,6 +39,20 @@ def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(
     ]
 
 
+def test_a_session_that_has_ended_is_not_said_to_nap_again(daemon: Spawned, memd: Memd) -> None:
+    with daemon.client() as client:
+        wish = "Always run the linter before each commit."
+        client.call("memory.ingest", {"text": wish, "session_id": "s1", "origin": "person"})
+        report(daemon, source="codex", session_id="s1", used_percent=40, event="SessionEnd")
+        wait_until(lambda: bool(client.call("usage.list", {})["items"][0]["napped_at"]), "the nap")
+    ended = memd("usage").out
+    report(daemon, source="codex", session_id="s1", used_percent=40, event="Stop")
+
+    assert "napped" in ended
+    assert "again" not in ended
+    assert "; again when full" in memd("usage").out
+
+
 def test_the_answer_is_one_object_for_a_program(daemon: Spawned, memd: Memd) -> None:
     report(daemon, source="codex", session_id="s1", used_tokens=25_000, window_tokens=30_000)
 

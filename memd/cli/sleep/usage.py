@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any
 
 from memd.cli import console, options
@@ -91,9 +92,15 @@ def _nap(window: Mapping[str, Any]) -> str:
         # A nap whose transcript is not read goes over the turns that memd has.
         last = "no nap: " if window["napped_at"] is None else f"{_at(window)}; "
         return last + console.line(window["nap_problem"])
-    if window["armed"]:
-        return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
-    return "nothing to consolidate" if window["napped_at"] is None else _at(window)
+    if window["napped_at"] is None:
+        return "when full" if window["armed"] else "nothing to consolidate"
+    # A nap after the last report was over a session that had ended or fallen quiet.
+    goes_on = _time(window["napped_at"]) < _time(window["seen_at"])
+    return f"{_at(window)}; again when full" if window["armed"] and goes_on else _at(window)
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
 
 
 def _at(window: Mapping[str, Any]) -> str:
