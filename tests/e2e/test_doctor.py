@@ -70,6 +70,23 @@ def test_an_entry_that_is_missing_is_put_back(desk: Desk) -> None:
     assert "hook cursor" in (desk.home / ".cursor" / "hooks.json").read_text("utf-8")
 
 
+def test_files_that_are_missing_are_a_line_each_with_one_remedy(desk: Desk) -> None:
+    desk.typed("connect", "claude-code", "--yes")
+    plugin = desk.memd / "data" / "assistants" / "claude-code"
+    files = [file for file in plugin.rglob("*") if file.is_file()]
+    for file in files:
+        file.unlink()
+
+    seen = desk.typed("doctor")
+    assert seen.stdout.count("claude-code: ") == len(files) > 1
+    assert seen.stderr.count("memd doctor --fix") == 1
+    fixed = desk.typed("doctor", "--fix", "--yes").stdout
+    assert sorted(line.partition(": ")[0] for line in fixed.splitlines()) == sorted(
+        f"writes {file}" for file in files
+    )
+    assert all(file.is_file() for file in files)
+
+
 def test_a_program_that_moved_is_found_again(desk: Desk) -> None:
     file = desk.home / ".qwen" / "settings.json"
     now = file.read_text("utf-8")

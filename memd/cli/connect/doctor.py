@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ def doctor(
         plans = _plans(problems, place)
         if not console.is_json():
             for changes in plans.values():
-                print_diff(changes)
+                _print_changes(changes)
         names = [f"the connection of {name}" for name in plans]
         if any(problem.assistant == MEMD and problem.is_fixable for problem in problems):
             names.append("the permissions of the owner's key")
@@ -51,12 +52,21 @@ def doctor(
         raise console.CommandExit(console.Exit.DEGRADED)
 
 
+def _print_changes(changes: list[FileChange]) -> None:
+    """Print the changes of files; of a file that is missing only its name and length."""
+    for change in changes:
+        if change.before is None:
+            console.out(f"writes {change.file}: {len((change.after or '').splitlines())} lines")
+    print_diff([change for change in changes if change.before is not None])
+
+
 def _print(problems: list[Finding]) -> None:
     from memd.cli.memory.answers import report_stored_languages
 
-    for problem in problems:
-        console.out(f"{problem.assistant}: {problem.what}")
-        console.note(f"      {problem.help}")
+    for remedy, group in groupby(problems, lambda problem: problem.help):
+        for problem in group:
+            console.out(f"{problem.assistant}: {problem.what}")
+        console.note(f"      {remedy}")
     if not problems:
         console.note("no problems found")
     report_stored_languages()
