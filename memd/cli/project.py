@@ -28,13 +28,24 @@ _PAGE = 500
 def list_projects(agent: options.Agent = None) -> None:
     """List the projects of an agent's sessions and memories, by id.
 
-    Other commands take them with --project: the id, or the name of the folder.
+    Other commands take them with --project: the id, or the name of the folder. Says of each whether
+    its folder exists or is gone.
     """
-    print_items(
-        {"items": known_projects(agent)},
-        (word_column("PROJECT", str, whole=True, stored=True),),
-        nothing="no session or memory is of a project",
+    known = known_projects(agent)
+    gone = gone_projects(known)
+
+    def folder(project_id: str) -> str:
+        is_path = project_id.startswith("/")
+        return "gone" if project_id in gone else "exists" if is_path else "none"
+
+    columns = (
+        word_column("PROJECT", str, whole=True, stored=True),
+        word_column("FOLDER", folder),
     )
+    nothing = "no session or memory is of a project"
+    print_items({"items": known, "gone": gone}, columns, nothing=nothing)
+    if not console.is_json():
+        report_gone(gone, agent)
 
 
 @options.examples(
@@ -168,23 +179,40 @@ def _match_one(typed: str, matches: Sequence[str], field: str) -> str | None:
     return matches[0] if matches else None
 
 
+def gone_projects(known: Sequence[str]) -> list[str]:
+    """Return those of *known* whose folders do not exist."""
+    return [each for each in known if each.startswith("/") and not os.path.lexists(each)]
+
+
+def report_gone(gone: Sequence[str], agent: str | None = None) -> None:
+    """Report to stderr how to move the memories of projects whose folders are *gone*."""
+    if not gone:
+        return
+    old = gone[0] if len(gone) == 1 else "OLD"
+    command = options.command_line("project move", move, old=old, new="NEW", agent=agent)
+    others = options.command_line("project list", list_projects, agent=agent)
+    what = f"the folder of {console.line(old)} is gone"
+    if len(gone) > 1:
+        what = f"the folders of {len(gone):,} projects are gone ({others})"
+    console.note(f"{what}; if it was moved or renamed: {command}")
+
+
 def report_moved(project_id: str | None, agent: str | None) -> None:
     """Report to stderr how to move the memories of a project that is probably *project_id* now.
 
-    Nothing is known of *project_id*, but of a folder with the same name that no longer exists.
+    Nothing is known of *project_id*, but of a folder that no longer exists: one with the same name,
+    or the only one that was beside it.
     """
     known = known_projects(agent) if project_id else []
     if not project_id or project_id in known:
         return
-    name = folder_name(project_id)
-    for old in known:
-        if old.startswith("/") and folder_name(old) == name and not os.path.lexists(old):
-            command = options.command_line(
-                "project move", move, old=old, new=project_id, agent=agent
-            )
-            console.note(
-                f"memories of {console.line(old)} are not here; if it has moved: {command}"
-            )
+    gone = gone_projects(known)
+    name, parent = folder_name(project_id), Path(project_id).parent
+    moved = [old for old in gone if folder_name(old) == name]
+    beside = [old for old in gone if Path(old).parent == parent]
+    for old in moved or (beside if len(beside) == 1 else []):
+        command = options.command_line("project move", move, old=old, new=project_id, agent=agent)
+        console.note(f"memories of {console.line(old)} are not here; if it has moved: {command}")
 
 
 def known_projects(agent: str | None) -> list[str]:

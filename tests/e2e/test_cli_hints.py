@@ -225,8 +225,8 @@ def test_the_projects_of_an_agent_are_listed(memd: Memd) -> None:
     for number in range(LISTED_MAX + 1):
         memd("add", f"Hive {number} is green.", *of_eve, "--project", f"/srv/hive {number}")
     ids = [f"/srv/hive {number}" for number in range(LISTED_MAX + 1)]
-    assert memd("project", "list", *of_eve).out.splitlines() == ids
-    assert memd("project", "list", *of_eve, "--json").json == {"items": ids}
+    assert memd("project", "list", *of_eve).out.splitlines() == [f"{each}\tgone" for each in ids]
+    assert memd("project", "list", *of_eve, "--json").json == {"items": ids, "gone": ids}
     for project_id in ids:
         assert len(memd("list", *of_eve, "--project", project_id).out.splitlines()) == 1
     unknown = memd("list", *of_eve, "--project", "lake").err
@@ -281,10 +281,34 @@ def test_memories_follow_a_folder_that_was_moved(daemon: Spawned, tmp_path: Path
     moved = memd("project", "move", "hives").out
     assert moved == f"1 memory and 0 sessions of {old} are of {new} now\n"
     assert "In this repo we indent with tabs." in memd("brief").out
-    assert memd("project", "list").out == f"{new}\n"
+    assert memd("project", "list").out == f"{new}\texists\n"
     nothing = memd("project", "move", "lake")
     assert nothing.code != 0
     assert "no session or memory is of a project lake\n" in nothing.err
+
+
+def test_a_folder_that_was_renamed_is_told_wherever_a_person_looks(
+    daemon: Spawned, tmp_path: Path
+) -> None:
+    old, new = tmp_path / "recon-jobs", tmp_path / "recon-pipelines"
+    (old / ".git").mkdir(parents=True)
+
+    def memd(*words: str) -> commands.Output:
+        return commands.memd(daemon.home, *words, "--agent", "kim", cwd=new)
+
+    commands.memd(daemon.home, "add", "Amounts are minor units.", "--agent", "kim", cwd=old)
+    old.rename(new)
+    command = "memd project move --agent kim"
+    assert f"memories of {old} are not here; if it has moved: {command} {old} {new}\n" in (
+        memd("brief").err
+    )
+    listed = memd("project", "list")
+    assert listed.out == f"{old}\tgone\n"
+    assert f"the folder of {old} is gone; if it was moved or renamed: {command} {old} NEW\n" in (
+        listed.err
+    )
+    assert memd("project", "move", str(old)).code == 0
+    assert memd("project", "list") == (0, f"{new}\texists\n", "")
 
 
 def test_memories_of_no_project_are_moved_by_a_flag_in_place_of_its_name(

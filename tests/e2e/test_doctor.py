@@ -70,6 +70,14 @@ def test_an_entry_that_is_missing_is_put_back(desk: Desk) -> None:
     assert "hook cursor" in (desk.home / ".cursor" / "hooks.json").read_text("utf-8")
 
 
+def test_a_project_whose_folder_is_gone_is_told_and_no_problem(desk: Desk) -> None:
+    gone = desk.home / "recon-jobs"
+    desk.typed("add", "Amounts are minor units.", "--project", str(gone))
+    seen = desk.typed("doctor")
+    assert seen.returncode == 0
+    assert f"memd project move {gone} NEW" in seen.stderr
+
+
 def test_files_that_are_missing_are_a_line_each_with_one_remedy(desk: Desk) -> None:
     desk.typed("connect", "claude-code", "--yes")
     plugin = desk.memd / "data" / "assistants" / "claude-code"

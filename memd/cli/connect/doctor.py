@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -62,6 +63,7 @@ def _print_changes(changes: list[FileChange]) -> None:
 
 def _print(problems: list[Finding]) -> None:
     from memd.cli.memory.answers import report_stored_languages
+    from memd.cli.project import gone_projects, known_projects, report_gone
 
     for remedy, group in groupby(problems, lambda problem: problem.help):
         for problem in group:
@@ -69,6 +71,8 @@ def _print(problems: list[Finding]) -> None:
         console.note(f"      {remedy}")
     if not problems:
         console.note("no problems found")
+    with suppress(MemdError):  # no daemon runs, which is a problem of its own
+        report_gone(gone_projects(known_projects(None)))
     report_stored_languages()
 
 
