@@ -20,6 +20,12 @@ REPLY_CHARS, REPLY_WORDS = 160, 4
 """The most characters of an answer, and the most words of its first clause."""
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST})
 CLAUSE_END = re.compile(r"[,;:!]\s|\.(?:\s|$)|\s[-\u2013\u2014]\s")
+ASKS_BARE = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|so|and|sure|then)\W+)*(?:which|what|where|when|who|how|why)"
+    r"(?: ones?| of (?:these|those|them|the two))?\W*",
+    re.IGNORECASE,
+)
+"""A question that names nothing: "Which one?"."""
 ASKS_WHICH = Phrases(
     r"\b(?:which|what|where|who|when|how (?:many|much|long|often|big)|welche\w*|wo|wer|wann"
     r"|wie (?:viele?|lange|oft)|quel\w*|combien|cuál\w*|cuánt\w*|qual\w*|quant\w*|welke?)\b"

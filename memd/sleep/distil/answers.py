@@ -16,6 +16,7 @@ from memd.extract.acknowledgements import acknowledges
 from memd.extract.passing import passing_kind
 from memd.sleep.distil.agent_questions import (
     ASKED_CHARS,
+    ASKS_BARE,
     ASKS_WHICH,
     CLAUSE_END,
     REPLY_CHARS,
@@ -84,12 +85,6 @@ _LOOKS = re.compile(r"\blet me\b|^(?:now|good|great)\b", re.IGNORECASE)
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _WHICH_ONE = re.compile(r"\bwhich (?:one|of (?:these|those|them))\b", re.IGNORECASE)
-# A question that names nothing, also with the text before it.
-_BARE = re.compile(
-    r"\W*(?:(?:ok(?:ay)?|so|and|sure|then)\W+)*(?:which|what|where|when|who|how|why)"
-    r"(?: ones?| of (?:these|those|them|the two))?\W*",
-    re.IGNORECASE,
-)
 _RULE = re.compile(r"[\s|:=_*-]*$")
 _TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
 # Lines that nobody answers: tags, tasks, tool calls, results of tests, ends of code.
@@ -105,8 +100,6 @@ _KNOWS_NOT = Phrases(
     r"|documented|recorded|specified|stated)|nothing (?:says|tells|mentions|in \w+))\b"
 )
 _NO_REPLY = frozenset({Act.QUESTION, Act.REQUEST, Act.APPROVAL})
-
-
 # The user declines an offer: "Na, I am fine".
 _DECLINES = Phrases(
     r"\W*(?:no|na|nah|nope)\W+(?:(?:i(?:'m| am)|we(?:'re| are)|that(?:'s| is)|all)\W+)+"
@@ -286,7 +279,7 @@ def _proposal(text: str) -> str:
         recommended = " ".join(others) or (lines[at - 1] if at else "")
         if _leads_only(recommended):
             recommended = ""
-    if not asked or _BARE.fullmatch(asked):
+    if not asked or ASKS_BARE.fullmatch(asked):
         return cut(recommended, CHARS_MAX)
     if asked in recommended:
         return cut(recommended, CHARS_MAX)
