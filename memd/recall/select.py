@@ -14,7 +14,7 @@ In a prompt some memories have a higher bar, because nobody asked for them:
 - what naps composed, beside a memory that probably answers (0394);
 - memories that match one part of the question and not another (``weigh_evenness``, 0349);
 - all memories, if the prompt asks nothing. It gets none if none of them is related to its words
-  (0357), and none that only repeats it;
+  (0357);
 - with the default model, those that a nap composed without a word of a question that is not
   English (0416).
 
@@ -45,7 +45,6 @@ from memd.recall.repeats import remove_repetitions
 from memd.recall.unread import raise_unread_bars
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.languages import is_english
-from memd.text.words import WORD
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # of a request that names a search mode and no number
@@ -153,8 +152,7 @@ def _reach_bars(
 ) -> list[RankedCandidate]:
     """Return the *items* that are worth their place.
 
-    If the prompt asks nothing, they are returned only if one of them is related to its words, and
-    without those that have no other word: they only repeat what the user says.
+    If the prompt asks nothing, they are returned only if one of them is related to its words.
     """
     least = request.min_relevance
     worth = [item for item in items if item.relevance >= max(item.bar, least)][:ENTRIES_MAX]
@@ -162,9 +160,6 @@ def _reach_bars(
         worth = _drop_fillers(worth)
     if asks:
         return worth
-    prompt = frozenset(WORD.findall(request.query.casefold()))
-    owns = [WORD.findall(item.measured.candidate.own.casefold()) for item in worth]
-    worth = [item for item, own in zip(worth, owns, strict=True) if not prompt.issuperset(own)]
     return worth if any(map(_is_related, worth)) else []
 
 

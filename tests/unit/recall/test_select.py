@@ -150,15 +150,6 @@ def test_a_prompt_that_asks_nothing_gets_nothing_if_no_memory_is_related_to_its_
     assert len(selected([strange], request, top_k=1).items) == 1
 
 
-@pytest.mark.parametrize("prompt", ["kk. kill idle in tx > 30s", "ok, Kill idle in tx > 30s now"])
-def test_a_prompt_gets_nothing_that_only_repeats_it(prompt: str) -> None:
-    same, more = an_entry(0.98, "kill idle in tx > 30s"), an_entry(0.9, "never kill idle in tx")
-
-    assert selected([same, more], prompt).items == [replace(more, bar=REQUEST_BARS * BAR)]
-    assert len(selected([same, more], "is it kill idle in tx > 30s").items) == 2
-    assert len(selected([same, more], prompt, top_k=2).items) == 2
-
-
 def test_what_a_time_or_the_last_session_brings_needs_no_word_of_the_prompt() -> None:
     last = replace(without_words(an_entry(0.5, "of yesterday")), bar=0.0)
 
