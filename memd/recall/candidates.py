@@ -63,6 +63,7 @@ class Ranking:
 
 
 ALL_SHARDS = range(vectors.SHARDS)
+_NOTE_CHARS = 2_000  # of a note, in which a harm is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +278,8 @@ def _find_unrelated(
     What has no bar, because a time brings it, is not among them, and what harms somebody neither.
     """
     project_id = scope.result_filter.active_project_id
+    if project_id is None:
+        return frozenset()
     likely = [item for item in items if item.passes and item.relevance >= item.bar > 0]
     candidates = [item.measured.candidate for item in likely]
     notes = [
@@ -285,9 +288,9 @@ def _find_unrelated(
         if each.project_id is None
         and each.session_key is None
         and each.memory_key in own
-        and not HARMS.search(each.own)
+        and not HARMS.search(each.own[:_NOTE_CHARS])
     ]
-    if project_id is None or not notes:
+    if not notes:
         return frozenset()
     agent_key = scope.result_filter.agent_key
     return frozenset(notes) - filter_related(conn, agent_key, project_id, notes)
